@@ -152,11 +152,12 @@ def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wor
     by_name = spec.mechanism.column_by_name
     in_both = [by_name[name] for name in channel.shown] if channel else [one for one in columns if not one.in_text]
     entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words, item)) for column in in_both]
-    paths = {"train": f"`{public_path(layout.train)}`", "test": f"`{public_path(layout.test)}`"}
-    absent = words.say("only_train", **paths, **item)
+    test = f"what is given of the test {item['items']}" if layout.test in layout.folders else _path(layout.test)
+    absent = words.say("only_train", train=_path(layout.train), test=test, **item)
     if channel:
         later = (by_name[name] for name in channel.only_in_training)
-        entries += [(f"`{one.name}`", _type(one), f"{_meaning(one, spec, words, item)}. {absent}") for one in later]
+        noted = f"Only in {_path(layout.train_only_table)}" if layout.train_only_table else absent
+        entries += [(f"`{one.name}`", _type(one), f"{_meaning(one, spec, words, item)}. {noted}") for one in later]
         if facts.id_column != channel.column:
             entries.append((f"`{channel.column}`", layout.cell, channel.meaning))
     elif spec.notes:

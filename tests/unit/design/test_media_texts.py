@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from sandmill.design import design_task
 from sandmill.design.prose import Pen
 from sandmill.design.prose.forms import define_quotient, say_quantity
+from sandmill.design.told import with_told_forms
 from sandmill.draw.describe import columns_section
 from sandmill.draw.task_facts import task_facts
 from sandmill.draw.wording import Wording
@@ -31,6 +33,9 @@ SEEDS = {
 PLACES = (0.0, 0.3, 0.6, 0.9)
 LEVELS = ("plain", "prose", "spread", "contested")
 OF_RECORDS = re.compile(r"\b(recorded|written down|down as|given as|Look up|types in|on the form)\b")
+SPOKEN_OF = re.compile(r"\bthe ([a-z]+)")
+"""What a text speaks of as known."""
+UNIT = re.compile(r"\b(angstrom|degrees|months|weeks|days|years|grams|millimetres)\b")
 OF_A_STATE = {"normal", "borderline", "wrong", "safe", "short", "high", "deep", "very"}
 
 
@@ -139,3 +144,52 @@ def test_a_label_in_a_file_name_is_said_to_be_the_target(kind, name):
 def test_scales_of_columns_are_said_as_a_person_would():
     assert scaled(0, 0.6) == "It goes from 0 to 0.6, and the value that rules use is this divided by 0.6."
     assert scaled(-42, -19) == "The value that rules use runs evenly from 0 at -42 to 1 at -19."
+
+
+def stems(text):
+    """The longer words of a text without the endings that a verb or a plural adds."""
+    return {re.sub(r"(?<=\w{3})(?:ings?|e[ds]|[es])$", "", word) for word in re.findall("[a-z]{4,}", text.lower())}
+
+
+@pytest.mark.parametrize("kind", SEEDS)
+def test_a_target_speaks_of_nobody_whom_the_shortest_story_leaves_out(kind):
+    for domain in (medium.domain for medium in media_of(kind).values() if medium.domain.knows.targets):
+        first, *later = domain.overview
+        known = stems(f"{first} {domain.title} {domain.row}")
+        of_later = stems(" ".join(later)) - known - {"next"}
+        targets = [target for _, some in domain.targets for target in some]
+        said = {target.meaning: stems(" ".join(SPOKEN_OF.findall(target.meaning))) for target in targets}
+        assert {meaning: words & of_later for meaning, words in said.items() if words & of_later} == {}
+
+
+@pytest.mark.parametrize("kind", ["graph_table", "series_files", "table_geometry"])
+def test_a_story_that_is_told_in_full_goes_with_every_target(kind):
+    asked = "binary" if kind == "graph_table" else "regression"
+    for domain in (medium.domain for medium in media_of(kind).values()):
+        names = {name for target in getattr(domain.targets, asked) for name in stems(target.name)}
+        assert names.isdisjoint(stems(" ".join(domain.overview))), domain.name
+
+
+@pytest.mark.parametrize("kind", SEEDS)
+def test_only_quantities_of_one_unit_are_added(kind):
+    for medium in media_of(kind).values():
+        units = {word.name: UNIT.findall(word.meaning)[-1:] for word in medium.domain.numeric}
+        for factor in (factor for one in with_told_forms(medium).knows.formulas for factor in (*one.top, *one.bottom)):
+            assert all(units[name] == units[factor[0]] for name in factor), (medium.domain.name, factor)
+
+
+def test_what_is_noted_of_training_pictures_alone_is_said_to_be_in_the_table_that_holds_it():
+    specs = [spec for spec in designs_of("image_notes") if spec.channel.only_in_training]
+    assert specs
+    for spec, style in product(specs, range(1, 20)):
+        lines = [line for line in described(spec, style).splitlines() if "feeding tube" in line]
+        assert len(lines) == len(spec.channel.only_in_training)
+        assert all("`public/train_annotations.csv`" in line for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["image_tiles", "audio_pairs"])
+def test_a_folder_of_items_is_not_said_to_lack_a_column(kind):
+    spec = designs_of(kind)[0]
+    target, folder = task_facts(spec).target_column, layout_of(spec).test
+    for style in range(1, 60):
+        assert not [line for line in described(spec, style).splitlines() if f"`{target}`" in line and folder in line]

@@ -117,6 +117,10 @@ def test_every_wording_of_a_split_passes_the_gate(split):
             assert says_split(said, split, TABLES), said
 
 
+def test_no_wording_of_a_split_by_groups_gives_every_item_a_group_of_its_own():
+    assert not [text for text in phrases()["grouped"] if re.search(r"everywhere|every \{item\}", text)]
+
+
 def test_a_description_calls_its_items_by_one_name():
     for style in STYLES:
         spec = styled(make_spec("regression", "rmse", 1), style)

@@ -53,6 +53,8 @@ class Layout(ABC):
     """What the cell of an item that is not a table's row is called."""
     sample: str = SAMPLE
     """Name of the sample submission."""
+    train_only_table: str | None = None
+    """Table of the columns that test items do not have. None: they are in the table of the training items."""
     sorts_ids: bool = False
     """Whether ids rise with the order of items, since nothing else in the files gives that order."""
 

@@ -121,7 +121,6 @@ class MediaFiles(Layout):
     test_table: str | None = None
     """Table of ids and cells of the test items."""
     train_only_table: str | None = None
-    """Table of the columns that test items do not have. None: they are in the table of the training items."""
     item: str = "picture"
     cell: str = "PNG picture"
     sample: str = SAMPLE
