@@ -144,7 +144,15 @@ def choose_rule(
         reserved: columns that no plain or hidden motif may read.
         not_leading: columns that the first plain motif may not read. It has the largest weight in easy designs.
     """
-    taken = {*reserved, *(name for motif in wanted for name in columns_of(motif))}
+    plain = [motif for motif in wanted if motif.motif in PLAIN_KINDS]
+    leading = [motif for motif in plain if set(not_leading).isdisjoint(columns_of(motif))] if not_leading else plain
+    if not_leading and not leading:
+        # Before any other motif, or none of the columns that may lead would be left.
+        leading = _choose(PLAIN_KINDS, 1, vocabulary, {*reserved, *not_leading}, rng)
+        read = {name for motif in leading for name in columns_of(motif)}
+        wanted = [motif for motif in wanted if read.isdisjoint(columns_of(motif))]
+    plain = [*leading, *(motif for motif in wanted if motif.motif in PLAIN_KINDS and motif not in leading)][:MOST_PLAIN]
+    taken = {*reserved, *(name for motif in (*plain, *wanted) for name in columns_of(motif))}
     given = [motif for motif in wanted if motif.motif not in PLAIN_KINDS][:HIDDEN_MOTIFS]
     order = _order_hidden(conditions, rng)
     hidden = [*given, *_choose(order, HIDDEN_MOTIFS - len(given), vocabulary, taken, rng)]
@@ -160,11 +168,6 @@ def choose_rule(
     # Kinds may repeat, so their counts vary between designs.
     order = [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * MOST_PLAIN)]
     count = int(rng.integers(FEWEST_PLAIN, MOST_PLAIN + 1))
-    plain = [motif for motif in wanted if motif.motif in PLAIN_KINDS]
-    plain = sorted(plain, key=lambda motif: not set(not_leading).isdisjoint(columns_of(motif)))[:MOST_PLAIN]
-    if not_leading and (not plain or set(not_leading) & set(columns_of(plain[0]))):
-        plain = [*_choose(order, 1, vocabulary, {*taken, *not_leading}, rng), *plain]
-        taken.update(name for motif in plain for name in columns_of(motif))
     plain += _choose(order, count - len(plain), vocabulary, taken, rng)
     if not plain and not hidden:
         plain = _choose(PLAIN_KINDS, 1, vocabulary, set(reserved), rng)
