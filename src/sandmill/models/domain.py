@@ -94,7 +94,7 @@ class DateWord(Named):
     """A date column that the domain offers."""
 
     first: date
-    days: int = Field(ge=300)
+    days: int = Field(ge=100)
 
 
 class UnitWord(Named):

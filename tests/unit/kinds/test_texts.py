@@ -229,11 +229,19 @@ def test_no_sentence_stands_twice_in_a_passage_and_each_entry_has_its_own_person
 
 
 _OF_A_DAY = re.compile(
-    r"\b(?:spring|summer|autumn|winter|frost|harvest|bonfire|cuckoo|in (?:March|May|August))\b|on the <\d+-\d+>th"
+    r"\b(?:spring|summer|autumn|winter|frost|harvest|bonfire|cuckoo|in (?:March|May|August))\b|on the <\d+-\d+>th|"
+    r"Новый год|майские|сентября|Масленица|отопительный"
 )
 
 
-@pytest.mark.parametrize("name", ["allotments", "seedlings"])
+def test_comments_of_an_open_air_pool_are_of_its_season():
+    pool = next(medium.domain for _, medium in MEDIA if medium.domain.name == "schwimmbad")
+    for word in pool.dates:
+        days = pd.date_range(word.first, periods=word.days)
+        assert ((days.strftime("%m-%d") >= "05-15") & (days.strftime("%m-%d") <= "09-15")).all()
+
+
+@pytest.mark.parametrize("name", ["allotments", "seedlings", "buskers", "dvor"])
 def test_sentences_beside_a_date_tell_no_season_and_no_day_of_the_month(name):
     slots = next(medium.slots for _, medium in MEDIA if medium.domain.name == name)
     sayings = [one for slot in slots.values() for group in slot.lists for one in group]
