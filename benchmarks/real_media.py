@@ -1,4 +1,4 @@
-"""Real pictures, recordings, texts and series that packages hold, as sets that `ladders` makes tasks of."""
+"""Real pictures, recordings, texts, series and tables that packages hold, as sets that `ladders` makes tasks of."""
 
 import gzip
 import sys
@@ -10,15 +10,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from benchmarks.real_tables import FINAL, USUAL
 from sandmill.kinds.audio.render import aiff_bytes, wav_bytes
 from sandmill.kinds.series.channel import UNIT, ZERO
+from sandmill.models.structure import MetricName, TargetKind
 
 _RATE, _SAMPLES = 8000, 8000
 """Samples a second and in a recording: the first second is taken."""
 _MOTORS = (0, 2, 3, 8, 9, 10)
 """Appliances of PLAID that move something: air conditioner, fan, fridge, microwave, vacuum and washing machine."""
+
+_ROWS = 600
+"""Rows of a table at least, for training and test."""
+ANSWERS = {
+    "binary": (TargetKind.BINARY, MetricName.ROC_AUC),
+    "multiclass": (TargetKind.MULTICLASS, MetricName.LOG_LOSS),
+    "regression": (TargetKind.REGRESSION, MetricName.RMSE),
+    "count": (TargetKind.REGRESSION, MetricName.RMSE),
+}
+"""Target and metric of tables, by the kind of target that `real_tables` names."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +49,33 @@ class RealSet:
     """Cells that stand beside the items."""
     overlap: int = 0
     """How many items after one may share moments with it: parts are then blocks of time, with gaps between them."""
+    answer: tuple[TargetKind, MetricName] | None = None
+    """Target and metric; None: the first that its kind has."""
 
 
-def real_sets(data: Path) -> Iterator[RealSet]:
-    """Yield all sets. The module of `ladders` says how the folder is filled."""
+def real_sets(data: Path, modalities: Sequence[str]) -> Iterator[RealSet]:
+    """Yield all sets of some modalities. The module of `ladders` says how the folder is filled."""
     sys.path.insert(0, str(data))
-    for make in (_pictures, _recordings, _texts, _series):
-        yield from make(data)
+    makers = {"pictures": _pictures, "sounds": _recordings, "texts": _texts, "series": _series, "tables": _tables}
+    for modality in modalities:
+        yield from makers[modality](data)
+
+
+def _tables(_: Path) -> Iterator[RealSet]:
+    """Yield the tables that have enough rows."""
+    for table in (*USUAL, *FINAL):
+        frame = table.read()
+        if len(frame) < _ROWS:
+            continue
+        cells = frame.drop(table.target).cast(pl.String).fill_null("")
+        target, metric = ANSWERS[table.kind]
+        column = frame[table.target]
+        names = () if target is TargetKind.REGRESSION else tuple(sorted(column.cast(pl.String).unique()))
+        codes = {name: code for code, name in enumerate(names)}
+        truth = [codes[str(cell)] for cell in column.cast(pl.String)] if names else column.cast(pl.Float64).to_list()
+        classes = ("0", "1") if target is TargetKind.BINARY else names
+        shown = cells.to_dict(as_series=False)
+        yield RealSet(table.name, "table", [""] * len(frame), np.array(truth), classes, shown, answer=(target, metric))
 
 
 def _png(pixels: Any) -> bytes:

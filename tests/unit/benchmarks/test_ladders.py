@@ -9,6 +9,7 @@ from benchmarks.real_media import RealSet
 from sandmill.calibrate.panel import TRIVIAL, entries_of
 from sandmill.kinds.files.base import write_files
 from sandmill.models.kind import kind_named
+from sandmill.models.structure import MetricName, TargetKind
 
 
 def _numbered(count, kind="text", classes=("even", "odd"), **more):
@@ -30,6 +31,17 @@ def test_a_wrapped_set_is_read_by_the_reader_of_its_kind(tmp_path, kind, classes
     assert [classes[number % 2] for number in numbers[0]] == train[facts.target_column].to_list()
     assert [number % 2 for number in numbers[1]] == truth.tolist()
     assert len(kind_named(kind).load("reader").read(tmp_path, facts)[1]) == len(truth)
+
+
+def test_a_wrapped_table_is_read_with_all_its_columns(tmp_path):
+    answer = (TargetKind.BINARY, MetricName.ROC_AUC)
+    shown = {"size": [str(number) for number in range(700)], "side": ["left", "", "right", "right"] * 175}
+    files, facts, truth = wrap(_numbered(700, "table", ("0", "1"), shown=shown, answer=answer), 0)
+    write_files(tmp_path, files)
+    train, test = kind_named("table").load("reader").read(tmp_path, facts)
+    assert sorted([*train["size"], *test["size"]]) == list(range(700))
+    assert (test["size"] % 2).tolist() == truth.tolist()
+    assert set(train["side"].dropna()) == {"left", "right"}
 
 
 def test_no_test_item_shares_moments_with_a_training_item():

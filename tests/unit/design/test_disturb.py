@@ -11,7 +11,7 @@ from sandmill.kinds.text import channel as texts
 from sandmill.kinds.text.channel import Nuisance, Slot, TextChannel
 from sandmill.models.base import Band
 from sandmill.models.kind import kind_named
-from sandmill.models.motifs import Linear, columns_of
+from sandmill.models.motifs import Curve, Linear, columns_of
 from sandmill.models.plan import Slot as PlanSlot
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
@@ -73,14 +73,16 @@ def test_passages_of_easy_designs_are_long_and_have_few_lasting_names_and_slips(
 
 
 @pytest.mark.parametrize(
-    ("kind", "place"), [("audio_archive", 0.0), ("image_classes", 0.9), ("table_image", 0.0), ("image_patients", 0.9)]
+    ("kind", "place"), [("audio_archive", 0.0), ("image_grades", 0.0), ("image_classes", 0.9), ("image_patients", 0.9)]
 )
 def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(kind, place):
     medium = kind_named(kind).load("design").choose_medium(place)
     assert medium.not_leading
     conditions = Conditions(SplitKind.RANDOM, frozenset())
     vocabulary = choose_vocabulary(medium.domain, conditions, Streams(SECRET, "words"))
-    wanted = (Linear(column=next(word.name for word in medium.domain.numeric if word.name in medium.not_leading)),)
+    names = [word.name for word in medium.domain.numeric]
+    faint = next(name for name in names if name in medium.not_leading)
+    wanted = (Linear(column=faint), *(Curve(column=name) for name in names if name not in medium.not_leading))
     rules = [
         choose_rule(vocabulary, conditions, np.random.default_rng(n), wanted * (n % 2), (), medium.not_leading)
         for n in range(30)
