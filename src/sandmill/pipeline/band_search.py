@@ -5,6 +5,7 @@ Decisions follow from measured difficulties alone, so equal measurements give eq
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean, stdev
 
 import numpy as np
 
@@ -24,6 +25,8 @@ ATTEMPTS = 16
 """Attempts to reach the band. After them the nearest design is taken."""
 STUCK_DESIGNS, FAR = 3, 0.1
 """Give up on a band after this many designs at the end of the hardness scale, if all miss it by more than `FAR`."""
+_SPREADS = 2.0
+"""Give up after one more if their mean miss is this many standard deviations: one in 40 such designs is in the band."""
 LEAST_TURN = 0.02
 """A smaller change of hardness gives the same design again."""
 MOST_FAULTS = 6
@@ -103,8 +106,8 @@ class SlotSearch:
     tried: int = 0
     path: list[Miss] = field(default_factory=list)
     """Misses of the current variant."""
-    stuck: int = 0
-    """Misses at the end of the hardness scale."""
+    stuck: list[float] = field(default_factory=list)
+    """Distances of misses at the end of the hardness scale."""
     misses: list[Miss] = field(default_factory=list)
     """Misses of all variants that have not been settled for."""
     is_closed: bool = False
@@ -127,7 +130,9 @@ class SlotSearch:
         structure, band = self.slot.structure, self.slot.band
         nearest = min(self.misses, key=lambda miss: miss.distance, default=None)
         is_far = nearest is not None and nearest.distance > FAR
-        self.has_settled |= self.tried > ATTEMPTS or (self.stuck >= STUCK_DESIGNS and is_far)
+        self.has_settled |= self.tried > ATTEMPTS or (
+            len(self.stuck) >= STUCK_DESIGNS and (is_far or self._is_hopeless)
+        )
         self.settled += self.has_settled
         if self.has_settled and nearest and self.settled <= NEAREST:
             self.misses.remove(nearest)
@@ -150,7 +155,11 @@ class SlotSearch:
         """Remember a design outside the band, so that the next attempt is steered from it."""
         self.path.append(miss)
         self.misses.append(miss)
-        self.stuck += miss.is_stuck
+        self.stuck += [miss.distance] * miss.is_stuck
+
+    @property
+    def _is_hopeless(self) -> bool:
+        return len(self.stuck) > STUCK_DESIGNS and fmean(self.stuck) > _SPREADS * stdev(self.stuck)
 
     def note_fault(self) -> None:
         """Leave a variant whose design was refused for another reason than its difficulty."""

@@ -225,6 +225,18 @@ def test_a_band_beyond_the_end_of_the_knob_is_given_up_early():
     assert second.variant == 0
 
 
+@pytest.mark.parametrize(
+    ("difficulties", "gives_up"), [((0.54, 0.33, 0.5, 0.45), True), ((0.54, 0.26, 0.4, 0.3), False)]
+)
+def test_a_band_that_few_designs_reach_is_given_up(difficulties, gives_up):
+    search = SlotSearch(BEYOND, 0)
+    for number, difficulty in enumerate(difficulties):
+        attempt = search.next_attempt()
+        assert not attempt.any_band, number
+        miss(search, attempt, difficulty)
+    assert search.next_attempt().any_band == gives_up
+
+
 def test_decisions_for_the_same_measurements_stay_what_they_were():
     """A changed decision changes the bytes of tasks that are built again."""
     rng, taken = random.Random(5), []
@@ -241,4 +253,4 @@ def test_decisions_for_the_same_measurements_stay_what_they_were():
                 search.start_over()
             else:
                 miss(search, attempt, min(1.0, max(0.0, base + slope * attempt.hardness + rng.gauss(0, 0.05))))
-    assert digest(json.dumps(taken).encode())[:16] == "70c8323dd5c66385"
+    assert digest(json.dumps(taken).encode())[:16] == "d79dd75ac90194fb"
