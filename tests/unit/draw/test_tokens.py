@@ -115,6 +115,35 @@ def test_the_words_beside_a_token_are_those_of_the_way_in_which_it_is_read(langu
                 assert any(before.endswith(words) for words in cues), (before, token)
 
 
+@pytest.mark.parametrize("language", ["english", "russian"])
+def test_sentences_have_their_end_and_no_phrase_begins_like_another(language):
+    channel = token_spec(f"tokens_{language}", hardness=1.0).channel.model_copy(update={"bare": 0.5, "places": 40})
+    latents = {"phrases": np.full(200, 6.0), "day": np.full(200, channel.house_from)}
+    cues = {words for group in channel.groups for reading in group.readings for words in reading.left}
+    cues |= {words for rule in channel.house for words in rule.left}
+    ends, lengths = tuple(f"{words.strip(', ')} ." for words in channel.closings), set()
+    for tokens in _sentences(channel, latents, RowNumbers.of(Streams(b"secret", "ends"), range(200))):
+        text = " ".join(token.before for token in tokens)
+        assert text.endswith(ends)
+        assert all(text.count(f" {words} ") < 2 for words in cues), text
+        lengths.add(len(tokens))
+    assert 30 < max(lengths) <= 40
+
+
+def test_a_token_that_is_bound_stands_after_words_of_its_own():
+    channel = token_spec("tokens_russian", hardness=1.0).channel
+    channel = channel.model_copy(update={"bare": 0.9})
+    (group,) = [group for group in channel.groups if group.is_bound]
+    latents = {"phrases": np.full(300, 4.0), "day": np.zeros(300)}
+    own, seen = tuple(words for reading in group.readings for words in reading.left), 0
+    for tokens in _sentences(channel, latents, RowNumbers.of(Streams(b"secret", "bound"), range(300))):
+        for place, token in enumerate(tokens):
+            if token.before.endswith("-м"):
+                seen += 1
+                assert " ".join(one.before for one in tokens[:place]).endswith(own)
+    assert seen > 10
+
+
 def test_russian_words_before_a_token_need_no_other_form_for_any_of_its_values():
     draws = iter(np.random.default_rng(0).random(100_000).tolist())
     second = ("вто", "втр", "вс", "вз")

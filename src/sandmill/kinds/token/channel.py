@@ -40,6 +40,8 @@ class TokenGroup(Frozen):
     """Frequency among the groups."""
     is_ranked: bool = False
     """Whether the k-th pattern is k times as rare as the first."""
+    is_bound: bool = False
+    """Whether the tokens only stand after words of their own readings."""
 
     @model_validator(mode="after")
     def _every_token_can_be_read(self) -> "TokenGroup":

@@ -32,7 +32,8 @@ STATED = 0.5
 """Share of conventions and abbreviations that the description states."""
 MEANING = (
     "The token as it is written. Each line of the tables is a token: `sentence_id` holds the `id` of its sentence and "
-    "`token_id` its place there, from 0. The training table alone has `class`, the sort of the token"
+    "`token_id` its place there, from 0. The training table alone has `class`, the sort of the token. Here and there a "
+    "token was left as it stood where others of its sort are written out, and its reading is then the token itself"
 )
 RULES = 2
 """Rules of the house that a description states."""

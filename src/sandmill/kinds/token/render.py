@@ -2,8 +2,8 @@
 
 A phrase is a clause: a token of a group with words around it. The words depend on how the token is read, and no words
 stand both in phrases and between them. After words that may introduce any token, one is read in the first way of its
-group. The phrases of a sentence are independent, so the probability of a reading follows from the words around its
-token alone.
+group. No two phrases of a sentence begin with the same two words, and those for which there is no place are left out.
+The phrases are independent in all else, so the probability of a reading follows from the words around its token alone.
 
 Tokens come from patterns, text with fields in braces: `{3-40}` is a whole number, `{,1000-90000}` one with commas,
 `{th 1-31}` one with an English ending, `{roman 2-12}` a Roman numeral, `{a|b|c}` one of several texts. All values of a
@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from sandmill.kinds.targets import RenderedTargets
-from sandmill.kinds.token.channel import HouseRule, Reading, TokenChannel, TokenGroup
+from sandmill.kinds.token.channel import Reading, TokenChannel, TokenGroup
 from sandmill.kinds.token.speech import readers_of, say_by_custom
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -102,23 +102,29 @@ def render_readings(channel: TokenChannel, latents: Mapping[str, Floats], row_nu
 def _sentences(channel: TokenChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[list[Token]]:
     draws = np.column_stack([row_numbers.uniforms(f"token {place}") for place in range(DRAWS)])
     counts = np.clip(np.round(latents[PHRASES]), 1, MOST_PHRASES).astype(int)
-    days = latents.get(DAY, np.zeros(len(counts)))
-    by_rules = (days >= channel.house_from) & bool(channel.house)
+    by_rules = (latents.get(DAY, np.zeros(len(counts))) >= channel.house_from) & bool(channel.house)
     groups = [_Phrase(group, channel) for group in channel.groups]
     weights = list(accumulate(group.weight for group in channel.groups))
     sentences = []
     for count, row, has_rules in zip(counts.tolist(), draws.tolist(), by_rules.tolist(), strict=True):
-        numbers = iter(row)
+        numbers, used = iter(row), list[list[str]]()
         tokens = _plain(_one_of(channel.openings, numbers))
-        for place in range(count):
-            tokens += _plain(_one_of(channel.links, numbers)) if place else []
-            if has_rules and next(numbers) < channel.house_share:
-                tokens += _by_rule(channel, _one_of(channel.house, numbers), numbers)
-            else:
-                tokens += groups[_weighted(weights, next(numbers))].tokens(numbers)
-        tokens += [*_plain(_one_of(channel.closings, numbers)), Token(PUNCTUATION, ".", ".", ".")]
-        sentences.append(tokens[: channel.places])
+        end = [*_plain(_one_of(channel.closings, numbers)), Token(PUNCTUATION, ".", ".", ".")]
+        for _ in range(count):
+            link = _plain(_one_of(channel.links, numbers)) if used else []
+            by_rule, group = next(numbers) < channel.house_share * has_rules, groups[_weighted(weights, next(numbers))]
+            phrase = _by_rule(channel, used, numbers) if by_rule else group.tokens(used, numbers)
+            if phrase and len(tokens + link + phrase + end) <= channel.places:
+                tokens += link + phrase
+        sentences.append(tokens + end)
     return sentences
+
+
+def _begin(options: Sequence[str], used: list[list[str]], draws: Iterator[float]) -> str:
+    """Choose words that begin in another way than the used ones, and note how. Return none if all begin like these."""
+    words = _one_of([words for words in options if words.split()[:2] not in used] or [""], draws)
+    used.append(words.split()[:2])
+    return words
 
 
 class _Phrase:
@@ -128,21 +134,21 @@ class _Phrase:
         self._group, self._channel = group, channel
         self._readers = readers_of(channel.language)
         self._shares = list(accumulate(reading.share for reading in group.readings))
-        rank = (1 / (place + 1) if group.is_ranked else 1.0 for place in range(len(group.patterns)))
-        self._patterns = list(accumulate(rank))
+        ranks = range(1, len(group.patterns) + 1)
+        self._patterns = list(accumulate(1 / rank if group.is_ranked else 1.0 for rank in ranks))
         self._neutral = channel.groups[-1].readings[0].left
 
-    def tokens(self, draws: Iterator[float]) -> list[Token]:
-        """Draw a token and its reading, then the words around it."""
+    def tokens(self, used: list[list[str]], draws: Iterator[float]) -> list[Token]:
+        """Draw a token and its reading, then the words around it; nothing if the sentence has used all that fit."""
         readings, channel = self._group.readings, self._channel
         reading = readings[_weighted(self._shares, next(draws))]
         place = _weighted(self._patterns, next(draws))
-        bare, slip, before, blur, after = (next(draws) for _ in range(5))
+        bare, slip, blur, after = (next(draws) for _ in range(4))
         token = fill(self._group.patterns[place], draws)
-        is_bare = bare < channel.bare
+        is_bare = bare < channel.bare and not self._group.is_bound
         reading = readings[0] if is_bare else reading
-        cues = self._neutral if is_bare else reading.left
-        left = cues[int(before * len(cues))]
+        if not (left := _begin(self._neutral if is_bare else reading.left, used, draws)):
+            return []
         is_open = not reading.right or (blur < self._open_share(reading) and not is_bare)
         right = "" if is_open else agreeing(reading.right[int(after * len(reading.right))], token)
         read = [one.says[place] if one.reader is None else self._readers[one.reader](token) for one in readings]
@@ -188,14 +194,14 @@ def agreeing(words: str, token: str) -> str:
     return forms[0] if number % 10 == 1 else forms[1] if number % 10 in (2, 3, 4) else forms[2]
 
 
-def _by_rule(channel: TokenChannel, rule: HouseRule, draws: Iterator[float]) -> list[Token]:
-    """Draw a token of a rule of the house, with words around it."""
+def _by_rule(channel: TokenChannel, used: list[list[str]], draws: Iterator[float]) -> list[Token]:
+    """Draw a rule of the house, a token of it, and words around this; nothing if the sentence has used all that fit."""
+    rule = _one_of(channel.house, draws)
     token = fill(_one_of(rule.patterns, draws), draws)
-    left, right = _one_of(rule.left, draws), _one_of(rule.right, draws)
+    left, right = _begin(rule.left, used, draws), _one_of(rule.right, draws)
     said = say_by_custom(channel.language, rule.match, rule.says, token)
-    if said is None:
-        raise ValueError(f"the rule for {rule.match} does not cover its own token {token}")
-    return [*_plain(left), Token(rule.label, token, said, said), *_plain(right)]
+    assert said is not None, f"the rule for {rule.match} does not cover its own token {token}"
+    return [*_plain(left), Token(rule.label, token, said, said), *_plain(right)] if left else []
 
 
 def _plain(words: str) -> list[Token]:

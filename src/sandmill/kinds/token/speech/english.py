@@ -167,7 +167,7 @@ READERS = {
     "range": reader(r"(\d+)-(\d+)", lambda one, two: f"{cardinal(int(one))} to {cardinal(int(two))}"),
     "score": reader(r"(\d+)-(\d+)", lambda one, two: f"{cardinal(int(one))} {cardinal(int(two))}"),
     "measure": reader(r"([\d.]+) (\w+)", lambda n, unit: f"{decimal(n)} {plural(UNITS[unit], n)}"),
-    "measure_re": reader(r"([\d.]+) ([ck]m)", lambda n, unit: f"{decimal(n)} {plural(UNITS[unit][:-2] + 're', n)}"),
+    "measure_re": reader(r"([\d.]+) (\w+)", lambda n, u: f"{decimal(n)} {plural(UNITS[u].replace('ter', 'tre'), n)}"),
     "meters": reader(r"([\d.]+) m", lambda n: f"{decimal(n)} {plural('meter', n)}"),
     "metres": reader(r"([\d.]+) m", lambda n: f"{decimal(n)} {plural('metre', n)}"),
     "minutes": reader(r"([\d.]+) m", lambda n: f"{decimal(n)} {plural('minute', n)}"),

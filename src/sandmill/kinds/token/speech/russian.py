@@ -211,8 +211,6 @@ READERS = {
     "ordinal": reader(r"(\d+)-й", lambda n: ordinal(int(n))),
     "ordinal_pre": reader(r"(\d+)-м", lambda n: ordinal(int(n), "pre")),
     "ordinal_ins": reader(r"(\d+)-м", lambda n: ordinal(int(n), "ins")),
-    "ordinal_f": reader(r"(\d+)-я", lambda n: ordinal(int(n), "nom", "f")),
-    "ordinal_gen": reader(r"(\d+)-го", lambda n: ordinal(int(n), "gen")),
     "ordinal_f_gen": reader(r"(\d+)-й", lambda n: ordinal(int(n), "gen", "f")),
     "roman": reader(r"([IVXL]+)", lambda n: ordinal(roman(n))),
     "roman_gen": reader(r"([IVXL]+)", lambda n: ordinal(roman(n), "gen")),
