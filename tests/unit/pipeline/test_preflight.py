@@ -32,11 +32,6 @@ def test_a_sound_request_passes_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_root_that_cannot_be_written_is_told_before_any_work():
-    with pytest.raises(RequestError, match="--root"):
-        check_inputs(REQUEST, RunSettings(root="/proc/nowhere"))
-
-
 def test_all_inputs_are_looked_at_before_anything_is_said(tmp_path):
     short = tmp_path / "secret.key"
     short.write_text("x")

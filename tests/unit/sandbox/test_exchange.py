@@ -69,17 +69,6 @@ def test_what_the_run_changed_and_is_over_the_caps_does_not_stay_behind(places):
     assert names(scratch) == ["a"]
 
 
-def test_what_the_caller_has_beyond_the_caps_is_left_out_and_stays_the_callers(places):
-    scratch, work, at = places
-    (scratch / "new\nline").write_bytes(bytes(3 * BLOCK))
-    (scratch / "small").write_bytes(bytes(BLOCK))
-    filled = fill(scratch, at, 0, caps_of(2))
-    assert (filled.skipped, filled.first_skipped) == (1, r"'new\nline' (more than 8192 bytes)")
-    assert names(work) == ["small"]
-    collect(at, scratch, filled, caps_of(2))
-    assert names(scratch) == ["new\nline", "small"]
-
-
 def test_a_file_of_the_caller_fits_beside_all_that_a_run_can_have_left():
     limits = RunLimits(disk_mb=512, inodes=20_000)
     out, into = Caps.of(limits, OUT_PART), Caps.of(limits, INTO_PART)
@@ -179,15 +168,6 @@ def test_holes_stay_holes_on_the_way_out_and_in(places):
         assert (status.st_size, status.st_blocks * 512 < 1 << 20) == (300 << 20, True)
         with (folder / "sparse").open("rb") as file:
             assert [os.pread(file.fileno(), 4, mb << 20) for mb in (100, 200, 150)] == [b"data", b"more", bytes(4)]
-
-
-def test_files_in_the_sum_of_their_lengths_are_bounded_even_if_they_are_all_holes(places):
-    scratch, work, at = places
-    for number in range(10):
-        with (work / str(number)).open("wb") as file:
-            file.truncate(30 << 20)
-    copied = collect(at, scratch, fill(scratch, at, 0, WIDE), Caps(100 << 20, 100, 1000))
-    assert (copied.skipped, len(names(scratch))) == (7, 3)
 
 
 MEASURE = (SCRIPTS / "deep_trees.txt").read_text("utf-8")
