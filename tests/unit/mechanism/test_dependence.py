@@ -18,6 +18,7 @@ from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Exclusion, Mechanism
 from sandmill.models.motifs import Linear, Term
 from sandmill.rng import Streams
+from tests.factor_mechanisms import random_mechanism
 
 STREAMS = Streams(b"a secret", "dependence")
 ROWS = 20_000
@@ -145,6 +146,19 @@ def test_limits_that_nearly_no_row_meets_are_refused():
     limit = Exclusion(column="w", below=8, by="g", levels=(0, 1))
     with pytest.raises(ItemRejected, match="impossible_limits"):
         draw(mechanism(*LIMITED, limits=(limit,)), 200)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 150), st.integers(1, 40))
+def test_a_row_does_not_depend_on_the_range_it_is_drawn_in(seed, start, length):
+    of = random_mechanism(seed)
+    whole, part = (draw_rows(of, STREAMS, rows, is_train=True) for rows in (range(200), range(start, start + length)))
+    for name in whole.complete:
+        np.testing.assert_array_equal(
+            part.complete[name], whole.complete[name][start : start + length][: len(part.target)]
+        )
+    for name in whole.observed:
+        np.testing.assert_array_equal(part.observed[name], whole.observed[name][start : start + length])
 
 
 def test_what_cannot_be_is_refused():
