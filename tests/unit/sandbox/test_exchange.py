@@ -49,24 +49,18 @@ def test_small_files_take_the_room_that_a_run_gives_them(places):
     assert (copied.skipped, copied.first_skipped) == (10, "f10 (more than 40960 bytes)")
 
 
-def test_what_is_over_the_caps_is_what_the_run_wrote_last(places):
+@pytest.mark.parametrize(("wrote", "blocks", "left_out", "kept"), [("ab", 4, "b ", ["a", "z"]), ("az", 7, "z ", ["a"])])
+def test_what_the_run_wrote_last_and_is_over_the_caps_is_left_out_and_its_old_state_too(
+    places, wrote, blocks, left_out, kept
+):
     scratch, work, at = places
     (scratch / "z").write_bytes(bytes(6 * BLOCK))
     filled = fill(scratch, at, 0, caps_of(10))
-    for name in "ab":
-        (work / name).write_bytes(bytes(4 * BLOCK))
-    assert collect(at, scratch, filled, caps_of(10)).first_skipped.startswith("b ")
-    assert names(scratch) == ["a", "z"]
-
-
-def test_what_the_run_changed_and_is_over_the_caps_does_not_stay_behind(places):
-    scratch, work, at = places
-    (scratch / "z").write_bytes(bytes(6 * BLOCK))
-    filled = fill(scratch, at, 0, caps_of(10))
-    for name in "az":
-        (work / name).write_bytes(bytes(7 * BLOCK))
-    assert collect(at, scratch, filled, caps_of(10)).skipped == 1
-    assert names(scratch) == ["a"]
+    for name in wrote:
+        (work / name).write_bytes(bytes(blocks * BLOCK))
+    copied = collect(at, scratch, filled, caps_of(10))
+    assert (copied.skipped, copied.first_skipped[:2]) == (1, left_out)
+    assert names(scratch) == kept
 
 
 def test_a_file_of_the_caller_fits_beside_all_that_a_run_can_have_left():

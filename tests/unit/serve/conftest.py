@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.store.files import Store
+from tests.publishing import publish_numbers
 from tests.servers import Site, Sites
 from tests.task_folders import write_task
 
@@ -30,6 +32,13 @@ def pulled(tmp_path) -> Path:
 @pytest.fixture
 def site(open_site, pulled) -> Site:
     return open_site(pulled)
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory) -> str:
+    root = str(tmp_path_factory.mktemp("served") / "numbers")
+    publish_numbers(Store(root), range(3))
+    return root
 
 
 @pytest.fixture(scope="session")

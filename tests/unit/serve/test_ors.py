@@ -26,13 +26,6 @@ SESSION = {"X-Session-ID": "session-1"}
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory) -> str:
-    root = str(tmp_path_factory.mktemp("served") / "numbers")
-    publish_numbers(Store(root), range(3))
-    return root
-
-
-@pytest.fixture(scope="module")
 def answers(release, tmp_path_factory) -> str:
     """A line that submits what is valid for the first task."""
     folder = load(release).pull(tmp_path_factory.mktemp("pulled"))[0]

@@ -21,12 +21,6 @@ from tests.hostile import HostileRelease
 from tests.publishing import publish_numbers, publish_splits
 
 
-@pytest.fixture
-def release(store: Store) -> StoredRelease:
-    publish_numbers(store, range(3), range(3, 5))
-    return load(store.root)
-
-
 def _content(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

@@ -11,16 +11,10 @@ from sandmill.fingerprint import files_digest
 from sandmill.models.texts import prompt_text
 from sandmill.store import part_files
 from sandmill.store.files import AccessDenied, Store
-from sandmill.store.release import StoredRelease, load
+from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from tests.factories import make_task
 from tests.publishing import fill_shard, publish_numbers, publish_shards
-
-
-@pytest.fixture
-def release(store: Store) -> StoredRelease:
-    publish_numbers(store, range(3), range(3, 5))
-    return load(store.root)
 
 
 def test_the_table_of_tasks_joins_public_and_private_facts(release):
