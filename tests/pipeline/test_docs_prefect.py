@@ -28,10 +28,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-def _id(command: Command) -> str:
-    return f"{command.page}:{command.line}"
-
-
 def _those(*words: str, but: tuple[str, ...] = ()) -> list[Command]:
     """Return the commands that begin with these words after `prefect` and hold none of the others."""
     found = [one for one in COMMANDS if one.words[1 : 1 + len(words)] == list(words) and not {*but} & {*one.words}]
@@ -52,7 +48,7 @@ def _run(server: Server, command: Command, **places: str) -> str:
         check=False,
         timeout=600,
     )
-    assert ran.returncode == 0, f"{_id(command)}: {shlex.join(words)}\n{ran.stdout}{ran.stderr}"
+    assert ran.returncode == 0, f"{command}: {shlex.join(words)}\n{ran.stdout}{ran.stderr}"
     return ran.stdout
 
 
@@ -71,7 +67,7 @@ def waiting_run(server: Server) -> str:
     return server.trigger("demo", {"request": {"tasks": 1}})
 
 
-@pytest.mark.parametrize("command", _those("deployment", "run", but=("--watch",)), ids=_id)
+@pytest.mark.parametrize("command", _those("deployment", "run", but=("--watch",)), ids=str)
 def test_a_deployment_is_triggered(server: Server, command: Command):
     run = _run_of(_run(server, command))
     found = server.flow_run(run)
@@ -95,7 +91,7 @@ def test_a_run_that_is_watched_publishes(server: Server, tmp_path: Path):
     assert load(str(tmp_path / "data" / "trial")).manifest.tasks == 1
 
 
-@pytest.mark.parametrize("command", [*_those("flow-run", "ls"), *_those("flow-run", "logs")], ids=_id)
+@pytest.mark.parametrize("command", [*_those("flow-run", "ls"), *_those("flow-run", "logs")], ids=str)
 def test_runs_and_their_logs_are_shown(server: Server, waiting_run: str, command: Command):
     said = _run(server, command, UUID=waiting_run)
     if "ls" in command.words:
