@@ -32,7 +32,7 @@ from sandmill.scoring import get_metric
 from sandmill.scoring.base import Array
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.submission import parse_submission
-from tests.designs import SECRET, make_spec
+from tests.designs import SECRET, make_spec, with_small_test
 from tests.hinted_designs import small_rendered
 from tests.unit.calibrate.tasks import (
     FIRST,
@@ -99,10 +99,7 @@ def stated_of(made: Rendered) -> Stated:
 def test_answers_of_every_form_are_valid_and_better_than_the_sample(
     target: TargetKind, metric: MetricName, play: Callable[[Rendered, str], Array], tmp_path: Path
 ) -> None:
-    spec = make_spec(target, metric, 1)
-    made = render(
-        spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 200, "final": 300})}), SECRET
-    )
+    made = render(with_small_test(make_spec(target, metric, 1), 200, 300), SECRET)
     package, sign = made.package, -1 if get_metric(metric).is_lower_better else 1
 
     said = play(made, demonstration(package.facts, train_of(made, tmp_path), stated_of(made), "trees"))

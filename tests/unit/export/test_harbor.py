@@ -13,10 +13,9 @@ import pytest
 from sandmill.export.export import export
 from sandmill.export.harbor import BASE_IMAGE, agent_requirements, image_name
 from sandmill.scoring.grading import grade_folder
-from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.factories import CALIBRATION, make_task
-from tests.publishing import publish_numbers
+from tests.publishing import published
 
 TASK = make_task(0).record.task_id
 GOOD = b"id,late\nc0,0.1\nd0,0.9\ne0,0.2\nf0,0.8\n"
@@ -25,9 +24,9 @@ GOOD = b"id,late\nc0,0.1\nd0,0.9\ne0,0.2\nf0,0.8\n"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("harbor")
-    publish_numbers(Store(str(place / "micro")), range(2))
-    export(load(place / "micro"), "harbor", place / "to")
-    load(place / "micro").pull(place / "pulled")
+    release = published(place / "micro", range(2))
+    export(release, "harbor", place / "to")
+    release.pull(place / "pulled")
     return place
 
 

@@ -16,7 +16,7 @@ from sandmill.verify import audit as auditing
 from sandmill.verify import rerun as rerunning
 from sandmill.verify.audit import audit_release, require_whole
 from sandmill.verify.rerun import TaskRerun
-from tests.publishing import publish_numbers
+from tests.publishing import published
 
 REQUEST = BuildRequest(name="micro")
 
@@ -71,9 +71,7 @@ def test_an_interpreter_that_computes_otherwise_is_told_before_any_work(tmp_path
 
 @pytest.fixture
 def store(tmp_path) -> Store:
-    store = Store(str(tmp_path / "micro"))
-    publish_numbers(store, range(3))
-    return store
+    return published(tmp_path / "micro", range(3)).store
 
 
 def test_a_whole_version_holds_and_drift_is_named(store, monkeypatch):

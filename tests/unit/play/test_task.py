@@ -16,9 +16,9 @@ from sandmill.pipeline.attempt import AttemptJob
 from sandmill.rng import Streams
 from sandmill.scoring.grading.grade import grade_scores
 from sandmill.scoring.submission import read_answers
-from sandmill.store.files import Store, cache_folder
+from sandmill.store.files import cache_folder
 from tests.factories import make_task
-from tests.publishing import publish_splits
+from tests.publishing import published
 from tests.unit.play.runner import PreparedRunner, result_of, sample_of, truth_of
 
 
@@ -29,9 +29,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def release(tmp_path):
-    store = Store(str(tmp_path / "micro"))
-    publish_splits(store, {0: "train", 1: "validation"}, {2: "train"})
-    return sandmill.load(store.root)
+    return sandmill.load(published(tmp_path / "micro", {0: "train", 1: "validation"}, {2: "train"}).ref)
 
 
 def test_a_task_of_a_folder_prompts_grades_and_gives_feedback(task):

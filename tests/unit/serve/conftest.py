@@ -5,11 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.models.structure import MetricName, TargetKind
-from sandmill.store.files import Store
-from tests.publishing import publish_numbers
+from tests.publishing import published
 from tests.servers import Site, Sites
-from tests.task_folders import write_task
 
 
 @pytest.fixture
@@ -36,12 +33,4 @@ def site(open_site, pulled) -> Site:
 
 @pytest.fixture(scope="session")
 def release(tmp_path_factory) -> str:
-    root = str(tmp_path_factory.mktemp("served") / "numbers")
-    publish_numbers(Store(root), range(3))
-    return root
-
-
-@pytest.fixture(scope="session")
-def task(tmp_path_factory) -> Path:
-    """A pulled task with both halves."""
-    return write_task(tmp_path_factory.mktemp("whole"), TargetKind.BINARY, MetricName.LOG_LOSS)
+    return published(tmp_path_factory.mktemp("served") / "numbers", range(3)).store.root

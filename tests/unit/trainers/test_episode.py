@@ -4,11 +4,9 @@ import pytest
 
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Act
-from sandmill.models.structure import MetricName, TargetKind
 from sandmill.play.env import MLEnv
 from sandmill.play.release import open_task
 from sandmill.trainers.episode import SyncEpisode, last_script
-from tests.task_folders import write_task
 from tests.unit.play.runner import PreparedRunner, result_of
 
 
@@ -35,11 +33,9 @@ def test_the_last_complete_script_after_the_thoughts_runs(message, script):
 
 
 @pytest.fixture(scope="module")
-def begin(tmp_path_factory):
-    task = open_task(write_task(tmp_path_factory.mktemp("task"), TargetKind.BINARY, MetricName.LOG_LOSS))
-
+def begin(task):
     def begin(*results):
-        episode = SyncEpisode(MLEnv(task, sandbox=PreparedRunner(results)))
+        episode = SyncEpisode(MLEnv(open_task(task), sandbox=PreparedRunner(results)))
         episode.begin()
         return episode
 
