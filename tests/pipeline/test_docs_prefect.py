@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -12,20 +11,12 @@ import pytest
 
 from sandmill.store.release import load
 from tests.docs_commands import Command, Way, all_commands
-from tests.prefect_services import PREFECT, Server, running_server, start_worker, stop
+from tests.prefect_services import PREFECT, Server, start_worker, stop
 from tests.releases import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(900)]
 
 COMMANDS = [command for command in all_commands() if command.way is Way.PREFECT]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("server")) as server:
-        server.prefect("work-pool", "create", "sandmill", "--type", "process")
-        server.deploy()
-        yield server
 
 
 def _those(*words: str, but: tuple[str, ...] = ()) -> list[Command]:

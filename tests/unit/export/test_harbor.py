@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -133,10 +134,8 @@ def test_anything_else_is_worth_0_whatever_reward_lay_there(task, tmp_path, subm
 
 @pytest.mark.parametrize("broken", ["grader.py", "verify.py"])
 def test_a_verifier_that_is_broken_whatever_the_agent_did_leaves_no_reward(task, tmp_path, broken):
-    copy = tmp_path / "copy" / "tests"
-    copy.mkdir(parents=True)
-    for path in (task / "tests").iterdir():
-        (copy / path.name).write_bytes(b"nonsense(" if path.name == broken else path.read_bytes())
+    copy = Path(shutil.copytree(task / "tests", tmp_path / "copy" / "tests"))
+    (copy / broken).write_bytes(b"nonsense(")
     logs = verify(tmp_path / "copy", tmp_path / "box", GOOD, code=1)
     assert [path.name for path in logs.iterdir()] == ["report.json"]
     report = json.loads((logs / "report.json").read_text())
@@ -145,10 +144,7 @@ def test_a_verifier_that_is_broken_whatever_the_agent_did_leaves_no_reward(task,
 
 
 def test_a_submission_that_breaks_the_verifier_pays_0(task, tmp_path):
-    copy = tmp_path / "copy" / "tests"
-    copy.mkdir(parents=True)
-    for path in (task / "tests").iterdir():
-        (copy / path.name).write_bytes(path.read_bytes())
+    copy = Path(shutil.copytree(task / "tests", tmp_path / "copy" / "tests"))
     source = (copy / "verify.py").read_text()
     (copy / "verify.py").write_text(source.replace("report =", "assert not os.path.exists(submission)\nreport ="))
     logs = verify(tmp_path / "copy", tmp_path / "box", GOOD)
