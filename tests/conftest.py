@@ -4,14 +4,17 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import tests.kernels  # noqa: F401
+from sandmill.models.structure import MetricName, TargetKind
 from sandmill.sandbox.agent_env import AgentEnv, create_agent_env
 from tests.releases import once_a_session, small_release
+from tests.task_folders import write_task
 
 __all__ = ["once_a_session", "s3_root", "small_release"]
 
@@ -86,6 +89,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def agent_env() -> AgentEnv:
     """Give the agent environment. The first test process creates it in its default place."""
     return create_agent_env()
+
+
+@pytest.fixture(scope="session")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a pulled task with both halves, whose submissions hold probabilities and are scored by log loss."""
+    return write_task(tmp_path_factory.mktemp("pulled"), TargetKind.BINARY, MetricName.LOG_LOSS)
 
 
 @pytest.fixture(scope="session")

@@ -71,6 +71,11 @@ def make_spec(
     return design_task(Slot(number=slot, seed=seed, band=band), streams, hardness)
 
 
+def with_small_test(spec: TaskSpec, feedback: int = 100, final: int = 100) -> TaskSpec:
+    """The same design with few test rows."""
+    return spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": feedback, "final": final})})
+
+
 @cache
 def make_rendered(
     target: TargetKind = TargetKind.BINARY,

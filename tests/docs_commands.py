@@ -79,6 +79,9 @@ class Command:
     line: int
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
     @property
     def words(self) -> list[str]:
         """The words as a shell splits them. Variables set before the program are left out."""

@@ -1,6 +1,7 @@
 """Small parts made by hand, for tests that need a verified task but not a build."""
 
 from hashlib import sha256
+from typing import Any
 
 from sandmill.fingerprint import canonical_json, digest, files_digest
 from sandmill.models.base import Band, Stage
@@ -178,11 +179,10 @@ def make_shard_plan(dataset: str, numbers: range, round_number: int = 0) -> Shar
     )
 
 
-def make_rejection(slot: int = 0) -> Rejection:
+def make_rejection(slot: int = 0, **changes: Any) -> Rejection:
     """Reject a first attempt at a slot."""
-    return Rejection(
-        slot=slot, seed_id="parcels", stage=Stage.CHECK, reason="twins", detail="like another", seconds=0.5
-    )
+    told = {"seed_id": "parcels", "stage": Stage.CHECK, "reason": "twins", "detail": "like another", "seconds": 0.5}
+    return Rejection(slot=slot, **(told | changes))
 
 
 def make_slot_report(task: VerifiedTask) -> SlotReport:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import cycle
 from random import Random
 from urllib.parse import urlsplit
 
@@ -47,12 +46,6 @@ def burst(fault: Fault, length: int) -> Plan:
 
 def always(fault: Fault, *methods: str) -> Plan:
     return lambda method, path, number: fault if not methods or method in methods else Fault.NONE
-
-
-def each_in_turn() -> Plan:
-    """The first request of each method and path meets the next fault, so that few requests meet every kind."""
-    turn = cycle(tuple(Fault)[1:])
-    return lambda method, path, number: next(turn) if number == 0 else Fault.NONE
 
 
 def random_faults(seed: int, chance: float, faults: tuple[Fault, ...] = tuple(Fault)[1:]) -> Plan:

@@ -14,7 +14,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rng import Streams
-from tests.designs import SECRET, make_seed
+from tests.designs import SECRET, make_seed, with_small_test
 
 BINARY, NUMBER = (TargetKind.BINARY, MetricName.ROC_AUC), (TargetKind.REGRESSION, MetricName.RMSE)
 KNOWING = tuple(domain for domain in load_domains() if domain.knows.targets)
@@ -43,18 +43,12 @@ def hinted_at(level: ReadingLevel, slot: int, hardness: float = 0.7) -> TaskSpec
 
 @cache
 def small_rendered_at(level: ReadingLevel, slot: int) -> Rendered:
-    spec = hinted_at(level, slot)
-    return render(
-        spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 100, "final": 100})}), SECRET
-    )
+    return render(with_small_test(hinted_at(level, slot)), SECRET)
 
 
 @cache
 def small_rendered(slot: int, task: tuple[TargetKind, MetricName] = BINARY) -> Rendered:
-    spec = hinted(slot, 0.5, task)
-    return render(
-        spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 300, "final": 600})}), SECRET
-    )
+    return render(with_small_test(hinted(slot, 0.5, task), 300, 600), SECRET)
 
 
 def told(spec: TaskSpec) -> list[Form]:

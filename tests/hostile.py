@@ -52,13 +52,15 @@ class HostileRelease:
         """Rows of a table."""
         return pq.read_table(self.folder / self.part(table)["path"]).to_pylist()
 
+    def change_part(self, table: str, **changes: Any) -> None:
+        """Change what the manifest says of the part of a table."""
+        part = self.part(table)
+        self.write_manifest(parts=[one | changes if one == part else one for one in self.manifest["parts"]])
+
     def put(self, table: str, content: bytes, rows: int | None = None) -> None:
         """Put other bytes in the place of a part, and make the manifest agree."""
-        part = self.part(table)
-        changed = part | {"sha256": sha256(content).hexdigest(), "size": len(content), "rows": rows}
-        changed.pop("content", None)
-        (self.folder / part["path"]).write_bytes(content)
-        self.write_manifest(parts=[changed if one == part else one for one in self.manifest["parts"]])
+        (self.folder / self.part(table)["path"]).write_bytes(content)
+        self.change_part(table, sha256=sha256(content).hexdigest(), size=len(content), rows=rows, content=None)
 
     def put_rows(self, table: str, rows: Sequence[dict[str, Any]]) -> None:
         """Put other rows in the place of a table."""

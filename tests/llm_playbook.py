@@ -11,7 +11,6 @@ import yaml
 
 from sandmill.design.llm.conversation import AREAS
 from sandmill.kinds.library import load_domains
-from sandmill.models.llm import Prompt
 from sandmill.models.structure import TargetKind
 from tests.llm_server import Answer as ServerAnswer
 from tests.llm_server import Received, good
@@ -74,10 +73,6 @@ class Playbook:
         asked = received.body["response_format"]["json_schema"]["name"]
         answer = self.answer(asked, received.body["messages"])
         return answer if isinstance(answer, ServerAnswer) else good(answer, tokens=None)
-
-    def answer_prompt(self, prompt: Prompt) -> str:
-        """Answer a prompt as text."""
-        return json.dumps(self.answer(prompt.role, [m.model_dump() for m in prompt.messages]))
 
 
 def _draft_for(role: str, question: str) -> Mapping[str, Any]:

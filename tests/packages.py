@@ -1,8 +1,9 @@
 """A healthy hand-made package of every kind, and ways to break it for each thing that a check must see."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -318,11 +319,14 @@ def put(package: TaskPackage, path: str, content: bytes | None, side: str = "pub
 
 def recell(package: TaskPackage, path: str, column: str, change: Callable[[str | None], str | None]) -> TaskPackage:
     """Change the cells of one column one by one."""
-    return edit(
-        package,
-        path,
-        lambda frame: frame.with_columns(pl.Series(column, [change(cell) for cell in frame[column]], dtype=pl.String)),
-    )
+    side = package.private if path in package.private else package.public
+    cells = pl.read_csv(side[path], infer_schema=False)[column]
+    return put_column(package, path, column, map(change, cells))
+
+
+def put_column(package: TaskPackage, path: str, column: str, cells: Iterable[str | None]) -> TaskPackage:
+    """Put other cells, or a new column, into a table."""
+    return edit(package, path, lambda frame: frame.with_columns(pl.Series(column, list(cells), dtype=pl.String)))
 
 
 def rename_ids(package: TaskPackage, name: Callable[[int, str, str], str]) -> TaskPackage:
@@ -335,11 +339,9 @@ def rename_ids(package: TaskPackage, name: Callable[[int, str, str], str]) -> Ta
     return package
 
 
-def reorder_test(package: TaskPackage, key: Callable[[str, str], object]) -> TaskPackage:
-    """Sort the test rows of every file by a function of (first target, part)."""
-    answers = pl.read_csv(package.private["answers.csv"], infer_schema=False)
-    cells = list(zip(answers[package.facts.target_columns[0]], answers["part"], strict=True))
-    order = sorted(range(len(cells)), key=lambda number: key(*cells[number]))
+def reorder_test(package: TaskPackage, values: Sequence[Any]) -> TaskPackage:
+    """Sort the test rows of every file by a value of each."""
+    order = sorted(range(len(values)), key=values.__getitem__)
     for path in ("test.csv", "sample_submission.csv", "answers.csv"):
         package = edit(package, path, lambda frame: frame[order])
     return package

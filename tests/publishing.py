@@ -1,6 +1,7 @@
 """Steps of a build that tests of the store and of the command line share."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sandmill.models.base import Stage
@@ -9,6 +10,7 @@ from sandmill.models.release import Manifest, Split, VerifiedTask
 from sandmill.models.reports import Funnel
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
+from sandmill.store.release import StoredRelease, load
 from sandmill.store.shards import write_shard
 from tests.factories import make_rejection, make_shard_plan, make_slot_report, make_task
 
@@ -55,3 +57,10 @@ def publish_splits(store: Store, *shards: Mapping[int, Split]) -> Manifest:
 def publish_numbers(store: Store, *shards: range) -> Manifest:
     """Publish a version made of these shards."""
     return publish_shards(store, [fill_shard(store, numbers) for numbers in shards])[0]
+
+
+def published(folder: Path, *shards: range | Mapping[int, Split]) -> StoredRelease:
+    """Publish a version made of these shards, with or without splits, in a folder, and open it."""
+    store = Store(str(folder))
+    publish_shards(store, [fill_shard(store, s) if isinstance(s, range) else fill_splits(store, s) for s in shards])
+    return load(store.root)

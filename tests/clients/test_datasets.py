@@ -6,17 +6,14 @@ from pathlib import Path
 import pytest
 
 from sandmill.export.export import export
-from sandmill.store.files import Store
 from sandmill.store.release import load
-from tests.publishing import publish_splits
+from tests.publishing import published
 
 
 @pytest.fixture(scope="module")
 def chats(tmp_path_factory):
     folder = tmp_path_factory.mktemp("chats")
-    store = Store(str(folder / "micro"))
-    publish_splits(store, {0: "train", 1: "validation", 2: "train"})
-    export(load(store.root), "sft", folder / "sft")
+    export(published(folder / "micro", {0: "train", 1: "validation", 2: "train"}), "sft", folder / "sft")
     return folder / "sft"
 
 

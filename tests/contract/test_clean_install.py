@@ -58,11 +58,6 @@ def test_the_library_is_the_wheels_and_nothing_of_the_pipeline_can_be_imported(t
     assert found == []
 
 
-def test_the_command_line_shows_its_help(trainer):
-    shown = _sandmill(trainer, "--help")
-    assert all(command in shown for command in ("show", "pull", "grade", "verify", "doctor"))
-
-
 def test_the_doctor_finds_the_machine_ready_without_the_pipeline(trainer):
     assert json.loads(_sandmill(trainer, "doctor", "--json"))["ready"] is True
 
@@ -73,11 +68,6 @@ def test_a_release_is_pulled_graded_and_checked(trainer, small_release):
         grade = json.loads(_sandmill(trainer, "grade", folder, folder / "public" / "sample_submission.csv"))
         assert (grade["outcome"], grade["medal"]) == ("ok", None)
     assert "all holds" in _sandmill(trainer, "verify", small_release)
-
-
-def test_a_release_loads_as_the_readme_says(trainer, small_release):
-    code = f"import sandmill; print(sandmill.load({small_release!r}).tasks.height)"
-    assert _check([str(trainer / "venv" / "bin" / "python"), "-c", code], trainer).strip() == "2"
 
 
 def test_a_task_is_prompted_and_played_as_the_readme_says(trainer, small_release):

@@ -7,8 +7,7 @@ import pytest
 
 from sandmill.models.release import FORMAT_VERSION
 from sandmill.store.arrow_tables import PRIVATE_TASKS, is_later
-from sandmill.store.release import load
-from tests.publishing import publish_numbers
+from tests.publishing import published
 from tests.releases import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "data_contract.md").read_text(encoding="utf-8")
@@ -46,10 +45,7 @@ def test_the_page_lists_columns_and_types_of_a_table_in_order(path):
 
 
 def test_the_page_lists_every_table_that_a_version_has(tmp_path):
-    from sandmill.store.files import Store
-
-    publish_numbers(Store(str(tmp_path / "micro")), range(2))
-    release = load(str(tmp_path / "micro"))
+    release = published(tmp_path / "micro", range(2))
     paths = {part.path for part in release.manifest.parts if part.path.endswith(".parquet")}
     found = set()
     patterns = {path: path.replace("SPLIT", "*") for path in TABLES}

@@ -22,16 +22,12 @@ FLOWS = {
 """The models that are the options of each flow."""
 
 
-def _id(command: Command) -> str:
-    return f"{command.page}:{command.line}"
-
-
 def _those(pattern: str) -> list[Command]:
     return [command for command in ALL if re.match(pattern, " ".join(command.words))]
 
 
 def test_every_command_of_the_documentation_has_a_line_in_the_table():
-    assert [f"{_id(command)}: {command.text}" for command in ALL if command.way is None] == [], (
+    assert [f"{command}: {command.text}" for command in ALL if command.way is None] == [], (
         "Say in tests/docs_commands.py what the tests do with these commands."
     )
     assert len(ALL) > 70
@@ -45,14 +41,14 @@ def test_no_command_hides_in_a_block_without_a_language():
     assert found == []
 
 
-@pytest.mark.parametrize("command", _those("sandmill "), ids=_id)
+@pytest.mark.parametrize("command", _those("sandmill "), ids=str)
 def test_the_arguments_of_a_sandmill_command_parse(command):
     _, name, *arguments = [PLACEHOLDERS.get(word, word) for word in command.words]
     assert name in COMMANDS
     _load_command(name).make_context(name, arguments)
 
 
-@pytest.mark.parametrize("command", _those(r"python -m flows\."), ids=_id)
+@pytest.mark.parametrize("command", _those(r"python -m flows\."), ids=str)
 def test_the_arguments_of_a_flow_parse(command):
     _, _, module, *arguments = command.words
     flow = module.removeprefix("flows.")
@@ -61,7 +57,7 @@ def test_the_arguments_of_a_flow_parse(command):
 
 def test_every_module_that_is_run_exists():
     for command in _those("python -m "):
-        assert find_spec(command.words[2]), _id(command)
+        assert find_spec(command.words[2]), command
 
 
 def test_every_target_of_make_exists():
@@ -71,7 +67,7 @@ def test_every_target_of_make_exists():
 
 def test_every_dockerfile_exists():
     for command in _those("docker build "):
-        assert (REPOSITORY / command.words[3]).is_file(), _id(command)
+        assert (REPOSITORY / command.words[3]).is_file(), command
 
 
 def test_every_extra_that_is_named_exists():
@@ -90,4 +86,4 @@ def test_the_arguments_of_prefects_commands_parse():
     for command in _those("prefect "):
         words = [id if word in ("UUID", "ID") else word for word in command.words[1:]]
         function, *_ = _app.parse_args(words, exit_on_error=False, print_error=False)
-        assert callable(function), _id(command)
+        assert callable(function), command

@@ -89,6 +89,7 @@ def a_picture_task():
     [
         ("s3fs", "s3", lambda: Store("s3://bucket/releases").folders()),
         ("botocore.exceptions", "s3", lambda: Store("s3://bucket/releases").read("x")),
+        ("huggingface_hub", "hf", lambda: sandmill.load("hf://datasets/org/name")),
         ("pandas", "rerun", lambda: _read_by_pandas(["x"])),
         ("pandas", "rerun", lambda: list(_chats(None))),
         ("pandas", "rerun", _check_packages),

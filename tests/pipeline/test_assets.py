@@ -17,7 +17,7 @@ from sandmill.pipeline.publishing import KeptTasks, Publication
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tasks.publishing import CARDS, LONGEST_KEY, asset_key, publish_version
-from tests.publishing import publish_numbers
+from tests.publishing import published
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(300)]
 
@@ -70,9 +70,7 @@ def test_any_place_has_a_key_that_prefect_accepts(place):
 
 @pytest.fixture
 def dataset(tmp_path) -> Store:
-    store = Store(str(tmp_path / "micro"))
-    publish_numbers(store, range(2))
-    return store
+    return published(tmp_path / "micro", range(2)).store
 
 
 def test_an_audit_completes_with_its_finding_as_message_and_artifact(prefect_server, dataset):

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.docs_commands import Command, Way, all_commands
+from tests.invoking import run
 from tests.llm_playbook import Playbook
 from tests.llm_server import serve
 from tests.releases import REPOSITORY
@@ -36,10 +38,6 @@ def _words(command: Command, folder: Path, s3_root: str) -> list[str]:
     return [sys.executable, *words]
 
 
-def _id(command: Command) -> str:
-    return f"{command.page}:{command.line}"
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name, cards in FOLDERS.items():
@@ -49,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", [one for one in all_commands() if one.way is Way.BUILD], ids=_id)
+@pytest.mark.parametrize("command", [one for one in all_commands() if one.way is Way.BUILD], ids=str)
 def test_a_command_that_builds_publishes_a_task(command: Command, folder: Path, s3_root: str, prefect_server):
     with serve(Playbook().serve) as model:
         environment = {
@@ -66,3 +64,8 @@ def test_a_command_that_builds_publishes_a_task(command: Command, folder: Path, 
     name = words[words.index("--name") + 1] if "--name" in words else "micro"
     root = s3_root if "s3://" in command.text else str(folder / "releases")
     assert load(f"{root}/{name}").manifest.tasks == 1
+    if "s3://" in command.text:
+        assert {"secret", "shards"} <= set(Store(f"{root}/{name}").folders())
+        assert not (REPOSITORY / "s3:").exists()
+        verified = run("verify", f"{root}/{name}", "--rerun")
+        assert "all holds, 1 task ran again" in verified.stdout, verified.output

@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -12,24 +11,12 @@ import pytest
 
 from sandmill.store.release import load
 from tests.docs_commands import Command, Way, all_commands
-from tests.prefect_services import PREFECT, Server, running_server, start_worker, stop
+from tests.prefect_services import PREFECT, Server, start_worker, stop
 from tests.releases import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(900)]
 
 COMMANDS = [command for command in all_commands() if command.way is Way.PREFECT]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("server")) as server:
-        server.prefect("work-pool", "create", "sandmill", "--type", "process")
-        server.deploy()
-        yield server
-
-
-def _id(command: Command) -> str:
-    return f"{command.page}:{command.line}"
 
 
 def _those(*words: str, but: tuple[str, ...] = ()) -> list[Command]:
@@ -52,7 +39,7 @@ def _run(server: Server, command: Command, **places: str) -> str:
         check=False,
         timeout=600,
     )
-    assert ran.returncode == 0, f"{_id(command)}: {shlex.join(words)}\n{ran.stdout}{ran.stderr}"
+    assert ran.returncode == 0, f"{command}: {shlex.join(words)}\n{ran.stdout}{ran.stderr}"
     return ran.stdout
 
 
@@ -71,7 +58,7 @@ def waiting_run(server: Server) -> str:
     return server.trigger("demo", {"request": {"tasks": 1}})
 
 
-@pytest.mark.parametrize("command", _those("deployment", "run", but=("--watch",)), ids=_id)
+@pytest.mark.parametrize("command", _those("deployment", "run", but=("--watch",)), ids=str)
 def test_a_deployment_is_triggered(server: Server, command: Command):
     run = _run_of(_run(server, command))
     found = server.flow_run(run)
@@ -95,7 +82,7 @@ def test_a_run_that_is_watched_publishes(server: Server, tmp_path: Path):
     assert load(str(tmp_path / "data" / "trial")).manifest.tasks == 1
 
 
-@pytest.mark.parametrize("command", [*_those("flow-run", "ls"), *_those("flow-run", "logs")], ids=_id)
+@pytest.mark.parametrize("command", [*_those("flow-run", "ls"), *_those("flow-run", "logs")], ids=str)
 def test_runs_and_their_logs_are_shown(server: Server, waiting_run: str, command: Command):
     said = _run(server, command, UUID=waiting_run)
     if "ls" in command.words:

@@ -109,15 +109,16 @@ def _build_alone(folder: Path, tasks: int = 1) -> Iterator["subprocess.Popen[byt
         process.wait()
 
 
-def test_nothing_of_a_build_lives_on_when_its_process_is_killed(tmp_path):
-    with _build_alone(tmp_path) as process:
+@pytest.mark.parametrize(("end", "tasks"), [(signal.SIGKILL, 1), (signal.SIGTERM, 8)])
+def test_nothing_of_a_build_lives_on_when_its_process_is_killed_or_told_to_end(tmp_path, end, tasks):
+    with _build_alone(tmp_path, tasks) as process:
         assert wait_until(lambda: b"sandmill.pipeline.workers" in _commands(descendants(process.pid)), UNTIL_IT_WORKS_S)
         started = descendants(process.pid)
         assert b"uvicorn" in _commands(started), "its temporary server"
-        process.kill()
-        process.wait()
-        gone = wait_until(lambda: not _commands(started), 20)
-        assert gone, _commands(started)
+        process.send_signal(end)
+        assert process.wait(30) != 0
+        assert wait_until(lambda: not _commands(started), 20), _commands(started)
+    assert "Published" not in (tmp_path / "output").read_text()
 
 
 def _commands(pids: Iterable[int]) -> bytes:
@@ -134,13 +135,3 @@ def test_ctrl_c_ends_a_build_and_its_temporary_server_in_one_sentence(tmp_path):
     said = (tmp_path / "output").read_text()
     assert "Interrupted. What was finished stays; run the same command again to go on." in said
     assert "Traceback (most recent call last)" not in said
-
-
-def test_a_build_that_is_told_to_end_does_not_fill_its_shards_first(tmp_path):
-    with _build_alone(tmp_path, tasks=8) as process:
-        assert wait_until(lambda: b"sandmill.pipeline.workers" in _commands(descendants(process.pid)), UNTIL_IT_WORKS_S)
-        started = descendants(process.pid)
-        process.terminate()
-        assert process.wait(30) != 0
-        assert wait_until(lambda: not _commands(started), 20), _commands(started)
-    assert "Published" not in (tmp_path / "output").read_text()

@@ -13,7 +13,7 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.rollouts import RolloutFolder
 from sandmill.store.verify import verify_hashes
-from tests.prefect_services import PREFECT, Server, running_server, start_worker, stop
+from tests.prefect_services import PREFECT, Server, start_worker, stop
 from tests.processes import wait_until
 from tests.releases import REPOSITORY
 from tests.rollout_records import SETTINGS, make_record
@@ -23,68 +23,54 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.
 SCHEDULER_S = 150.0
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("server")) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def deployed(server: Server) -> Server:
-    """The deployments of this checkout, made with the two commands of `make deploy`."""
-    server.prefect("work-pool", "create", "sandmill", "--type", "process")
-    server.deploy()
-    return server
-
-
 @pytest.fixture
-def worker(deployed: Server) -> Iterator[None]:
+def worker(server: Server) -> Iterator[None]:
     """A worker of the pool, as `make worker` starts it."""
-    process = start_worker(deployed, deployed.log.parent / "worker.log")
+    process = start_worker(server, server.log.parent / "worker.log")
     yield
     stop(process)
 
 
-def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_none(deployed):
+def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_none(server):
     entrypoint = "flows/build_release.py:build_release"
     parameters = '{"request": {"name": "often", "tasks": 1}}'
     options = ("--name", "often", "--pool", "sandmill", "--cron", "*/5 * * * *", "--params", parameters)
-    deployed.prefect("deploy", entrypoint, *options)
-    assert wait_until(lambda: deployed.scheduled("often") > 0, SCHEDULER_S), deployed.log.read_text()
-    assert deployed.scheduled("nightly-release") == 0
-    assert deployed.scheduled("demo") == 0
-    log = deployed.log.read_text()
+    server.prefect("deploy", entrypoint, *options)
+    assert wait_until(lambda: server.scheduled("often") > 0, SCHEDULER_S), server.log.read_text()
+    assert server.scheduled("nightly-release") == 0
+    assert server.scheduled("demo") == 0
+    log = server.log.read_text()
     assert "bulk DML" not in log
     assert "Traceback" not in log, log
 
 
-def test_triggers_are_delivered_off_and_start_audit_and_refresh_once_they_are_on(deployed):
+def test_triggers_are_delivered_off_and_start_audit_and_refresh_once_they_are_on(server):
     for name in ("audit-after-nightly", "refresh-after-rollouts"):
-        assert deployed.automation(name)["enabled"] is False
-    emit(deployed)
-    deployed.prefect("automation", "resume", "refresh-after-rollouts")
-    deployed.prefect("automation", "resume", "audit-after-nightly")
+        assert server.automation(name)["enabled"] is False
+    emit(server)
+    server.prefect("automation", "resume", "refresh-after-rollouts")
+    server.prefect("automation", "resume", "audit-after-nightly")
 
     def started(name: str, flow: str) -> list[dict[str, Any]]:
-        emit(deployed)  # the server takes up an automation some time after it was switched on
-        return deployed.runs(name, flow)
+        emit(server)  # the server takes up an automation some time after it was switched on
+        return server.runs(name, flow)
 
     assert wait_until(lambda: bool(started("refresh-curriculum", "refresh-curriculum")), SCHEDULER_S)
     assert all(
         run["parameters"]["request"] == {"release": "releases/other", "rollouts": ["rollouts/step-9"]}
-        for run in deployed.runs("refresh-curriculum", "refresh-curriculum")
+        for run in server.runs("refresh-curriculum", "refresh-curriculum")
     )
-    nightly = deployed.trigger("nightly-release", {})
-    assert deployed.runs("weekly-audit", "audit-release") == []
-    deployed.post(f"/flow_runs/{nightly}/set_state", {"state": {"type": "COMPLETED"}, "force": True})
-    assert wait_until(lambda: bool(deployed.runs("weekly-audit", "audit-release")), SCHEDULER_S)
+    nightly = server.trigger("nightly-release", {})
+    assert server.runs("weekly-audit", "audit-release") == []
+    server.post(f"/flow_runs/{nightly}/set_state", {"state": {"type": "COMPLETED"}, "force": True})
+    assert wait_until(lambda: bool(server.runs("weekly-audit", "audit-release")), SCHEDULER_S)
     for name in ("audit-after-nightly", "refresh-after-rollouts"):
-        deployed.prefect("automation", "pause", name)
+        server.prefect("automation", "pause", name)
     for run in [
-        *deployed.runs("refresh-curriculum", "refresh-curriculum"),
-        *deployed.runs("weekly-audit", "audit-release"),
+        *server.runs("refresh-curriculum", "refresh-curriculum"),
+        *server.runs("weekly-audit", "audit-release"),
     ]:
-        deployed.post(f"/flow_runs/{run['id']}/set_state", {"state": {"type": "CANCELLED"}, "force": True})
+        server.post(f"/flow_runs/{run['id']}/set_state", {"state": {"type": "CANCELLED"}, "force": True})
 
 
 def emit(server: Server) -> None:
@@ -93,35 +79,35 @@ def emit(server: Server) -> None:
     server.prefect("event", "emit", "sandmill.rollouts.written", "--resource-id", "step-9", "--payload", payload)
 
 
-def test_deploying_twice_changes_nothing(deployed):
-    nightly = deployed.deployment("nightly-release")
+def test_deploying_twice_changes_nothing(server):
+    nightly = server.deployment("nightly-release")
     (schedule,) = nightly["schedules"]
     assert (schedule["active"], schedule["schedule"]["timezone"]) == (False, "UTC")
     assert nightly["global_concurrency_limit"]["limit"] == 1
     assert nightly["pull_steps"] == [
         {"prefect.deployments.steps.set_working_directory": {"directory": str(REPOSITORY)}}
     ]
-    deployed.deploy()
-    again = deployed.deployment("nightly-release")
+    server.deploy()
+    again = server.deployment("nightly-release")
     assert (again["id"], again["parameters"]) == (nightly["id"], nightly["parameters"])
     assert [entry["active"] for entry in again["schedules"]] == [False]
 
 
-def test_a_worker_runs_what_was_triggered_with_some_of_the_fields(deployed, worker):
+def test_a_worker_runs_what_was_triggered_with_some_of_the_fields(server, worker):
     given = ("--param", 'request={"tasks": 4, "seeds": ["nowhere"]}', "--watch", "--watch-timeout", "150")
     command = [PREFECT, "--no-prompt", "deployment", "run", "build-release/demo", *given]
     ran = subprocess.run(
-        command, cwd=REPOSITORY, env=deployed.environment, capture_output=True, text=True, check=False, timeout=180
+        command, cwd=REPOSITORY, env=server.environment, capture_output=True, text=True, check=False, timeout=180
     )
     (id,) = re.findall(r"UUID: ([0-9a-f-]{36})", ran.stdout)
-    ended = deployed.flow_run(id)
+    ended = server.flow_run(id)
     assert (ended["name"], ended["state_name"]) == ("micro, 4 tasks", "Failed"), ran.stdout
     assert "nowhere" in ended["state"]["message"]
 
 
 @pytest.mark.timeout(2400)
 def test_a_worker_refreshes_a_curriculum_and_takes_over_what_is_on_the_frontier(
-    deployed, worker, small_release, tmp_path
+    server, worker, small_release, tmp_path
 ):
     root = Path(small_release).parent
     shutil.copytree(root / "small", tmp_path / "small")
@@ -135,10 +121,10 @@ def test_a_worker_refreshes_a_curriculum_and_takes_over_what_is_on_the_frontier(
     request = {"release": str(tmp_path / "small"), "rollouts": [str(tmp_path / "rollouts")], "splits": list(SPLITS)}
     settings = {"secret_file": str(root.with_name(f"{root.name}.key")), "workers": 1}
 
-    run = deployed.trigger("refresh-curriculum", {"request": request, "settings": settings}, "refresh-curriculum")
+    run = server.trigger("refresh-curriculum", {"request": request, "settings": settings}, "refresh-curriculum")
     ends = ("Completed", "Failed", "Crashed")
-    assert wait_until(lambda: deployed.flow_run(run)["state_name"] in ends, 2000)
-    ended = deployed.flow_run(run)
+    assert wait_until(lambda: server.flow_run(run)["state_name"] in ends, 2000)
+    ended = server.flow_run(run)
     assert ended["state_name"] == "Completed", ended["state"]["message"]
     following = load(str(tmp_path / "small"))
     assert ended["name"] == f"small@{following.version}"

@@ -16,7 +16,7 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumbersPredictive, Predictive
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.rng import Streams
-from tests.designs import SECRET, TASKS, make_spec
+from tests.designs import SECRET, TASKS, make_spec, with_small_test
 from tests.mechanisms import LINKS, doubtful, gapped, noise_of
 
 ALL_FAULTS = (
@@ -170,8 +170,7 @@ rendered_slots = st.integers(0, 40)
 
 def design(task, slot, split, pathologies=()):
     """A design with a small test: what is to be shown has nothing to do with its size."""
-    spec = make_spec(*task, slot, split=split, pathologies=pathologies)
-    return spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 1000, "final": 2000})})
+    return with_small_test(make_spec(*task, slot, split=split, pathologies=pathologies), 1000, 2000)
 
 
 def column(content, name):
@@ -202,13 +201,6 @@ def test_a_task_id_says_nothing_about_its_spec():
 
 secrets = st.binary(min_size=1, max_size=40)
 names = st.text(max_size=20)
-
-
-@given(secrets, names, st.integers(0, 500), st.integers(0, 60))
-def test_a_row_draws_the_same_number_whatever_range_it_is_drawn_in(secret, name, start, length):
-    streams = Streams(secret, "f")
-    whole = streams.uniforms(name, range(start + length))
-    assert streams.uniforms(name, range(start, start + length)).tolist() == whole[start:].tolist()
 
 
 @given(secrets, secrets, names)

@@ -1,7 +1,7 @@
 """A few real packages, besieged in one sandbox a backend and file of attacks."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,29 +19,32 @@ _SEEDS = ("home-credit-default-risk", "california-housing", "playground-series-s
 
 
 @pytest.fixture(scope="session")
-def targets(once_a_session, tmp_path_factory) -> list[Target]:
-    """Three tasks, built and pulled as anyone would; the secret is fixed, so they are the same every time.
+def build_targets(once_a_session, tmp_path_factory) -> Callable[..., list[Target]]:
+    """Build and pull a task of each of some cards as anyone would. The secret is fixed: they are always the same.
 
     Built once for all test processes, and copied by each: traps are laid in the folders, and no file may change.
     """
 
-    def make(folder: Path) -> str:
-        folder.mkdir()
-        (folder / "key").write_bytes(b"the red team's release secret, 32 bytes and more")
-        request = BuildRequest(
-            name="redteam",
-            tasks=len(_SEEDS),
-            seed=12,
-            seeds=tuple(str(_CARDS / f"{seed}.yaml") for seed in _SEEDS),
-            mix={Band.HARD: 1.0},
-        )
-        settings = RunSettings(root=str(folder / "releases"), shard_size=3, secret_file=folder / "key")
-        load(build(request, settings)).pull(str(folder / "pulled"))
-        return str(folder / "pulled")
+    def give(name: str, cards: Sequence[str], seed: int, mix: dict[Band, float], **settings: int) -> list[Target]:
+        def make(folder: Path) -> str:
+            folder.mkdir()
+            (folder / "key").write_bytes(b"the red team's release secret, 32 bytes and more")
+            seeds = tuple(str(_CARDS / f"{card}.yaml") for card in cards)
+            request = BuildRequest(name=name, tasks=len(cards), seed=seed, seeds=seeds, mix=mix)
+            how = RunSettings(root=str(folder / "releases"), secret_file=folder / "key", **settings)
+            load(build(request, how)).pull(str(folder / "pulled"))
+            return str(folder / "pulled")
 
-    pulled = tmp_path_factory.mktemp("targets") / "pulled"
-    shutil.copytree(once_a_session("redteam", make), pulled)
-    return [open_target(folder) for folder in sorted(pulled.iterdir())]
+        pulled = tmp_path_factory.mktemp(name) / "pulled"
+        shutil.copytree(once_a_session(name, make), pulled)
+        return [open_target(folder) for folder in sorted(pulled.iterdir())]
+
+    return give
+
+
+@pytest.fixture(scope="session")
+def targets(build_targets) -> list[Target]:
+    return build_targets("redteam", _SEEDS, 12, {Band.HARD: 1.0}, shard_size=3)
 
 
 @pytest.fixture(scope="session")

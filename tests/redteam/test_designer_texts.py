@@ -13,10 +13,9 @@ from sandmill.models.base import Band
 from sandmill.models.english import is_odd
 from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
-from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, with_small_test
 from tests.llm_asking import Scripted, design
 from tests.packages import KINDS, edit_text, make_package
 
@@ -88,5 +87,4 @@ def test_letters_and_signs_of_all_scripts_are_plain():
 def test_descriptions_of_every_kind_are_plain(kind):
     slot = Slot(number=0, seed=KINDS_OF_SEEDS[kind], band=Band.HARD, place=0.3)
     spec = design_task(slot, Streams(SECRET, "plain"), 0.5)
-    small = spec.model_copy(update={"sizes": Sizes(train=spec.sizes.train, feedback=100, final=100)})
-    assert gate(render(small, SECRET).package) == []
+    assert gate(render(with_small_test(spec), SECRET).package) == []

@@ -1,26 +1,21 @@
 """Attacks on tasks whose items are no rows of a table: pictures, sounds, texts, tokens, pages, masks, JSON and side files."""
 
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from sandmill.models.kind import kind_named
-from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.sandbox.agent_env import AgentEnv
-from sandmill.store.release import load
 from tests.redteam.attacks import ACCESS, INVALID, OK, SCRIPTS, SEMANTICS, TAMPERING, Attack
-from tests.redteam.siege import Siege, Target, lay_trap, open_target
-from tests.releases import QUICKEST, build
+from tests.redteam.siege import Siege, Target, lay_trap
+from tests.releases import QUICKEST
 from tests.unit.sandbox.conftest import make_box
 
 pytestmark = pytest.mark.timeout(1800)
 
 BACKENDS = ("warm",)
 EITHER = ("ok", "invalid_submission")
-_CARDS = Path(__file__).parents[2] / "src" / "sandmill" / "seeds" / "cards"
 SEEDS = (
     "aerial-cactus-identification",
     "spooky-author-identification",
@@ -120,21 +115,9 @@ def guesses_on(target: Target) -> dict[str, Attack]:
 
 
 @pytest.fixture(scope="session")
-def modalities(once_a_session, tmp_path_factory) -> list[Target]:
+def modalities(build_targets) -> list[Target]:
     """One task of each modality, the same every time."""
-
-    def make(folder: Path) -> str:
-        folder.mkdir()
-        (folder / "key").write_bytes(b"the red team's release secret, 32 bytes and more")
-        seeds = tuple(str(_CARDS / f"{seed}.yaml") for seed in SEEDS)
-        request = BuildRequest(name="modalities", tasks=len(SEEDS), seed=3, seeds=seeds, mix=QUICKEST)
-        settings = RunSettings(root=str(folder / "releases"), shard_size=4, workers=2, secret_file=folder / "key")
-        load(build(request, settings)).pull(str(folder / "pulled"))
-        return str(folder / "pulled")
-
-    pulled = tmp_path_factory.mktemp("modalities") / "pulled"
-    shutil.copytree(once_a_session("redteam-modalities", make), pulled)
-    return [open_target(folder) for folder in sorted(pulled.iterdir())]
+    return build_targets("modalities", SEEDS, 3, QUICKEST, shard_size=4, workers=2)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from sandmill.llm import client as client_module
 from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import MODEL_ERROR, Act, Action, Ending, EpisodeLimits, Rollout, RolloutRecord, Step
-from sandmill.models.structure import MetricName, TargetKind
 from sandmill.play.actions import parse_message
 from sandmill.play.env import MLEnv
 from sandmill.play.observation import escape_marks, observe
@@ -18,7 +17,6 @@ from sandmill.play.react import ReactAgent
 from sandmill.play.release import open_task
 from sandmill.play.turns import read_tool_call
 from tests.llm_server import Answer, Received, Script, error, serve
-from tests.task_folders import write_task
 from tests.unit.play.runner import PreparedRunner, result_of, sample_of
 
 RUN = "<think>a</think><tool_call>\npython\n<code>\nprint(1)\n</code>\n</tool_call>"
@@ -34,11 +32,6 @@ REFUSALS = {
     "an error of a gateway": error(502),
     "an answer that is no JSON": Answer(raw=b"<html>"),
 }
-
-
-@pytest.fixture(scope="module")
-def task(tmp_path_factory) -> Path:
-    return write_task(tmp_path_factory.mktemp("pulled"), TargetKind.BINARY, MetricName.LOG_LOSS)
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,7 @@ from sandmill.play.observation import escape_marks, fence, shorten_middle, short
 from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
 from sandmill.scoring.forms import many_rows, names, numbers
 from sandmill.seeds.mlebench import _plain_text
+from sandmill.trainers.episode import last_script
 from tests.unit.design.test_domains import AUCTIONS
 
 TOKEN = "0123456789abcdef"
@@ -70,6 +71,10 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
             ("", "<tool_call>", ""),
             ("", "<answer>", ""),
         ),
+    ),
+    "script of an answer": (
+        last_script,
+        tuple(("", unit, "") for unit in ("```python\n", "```\n", "<think>", "</think>```", "```python\nx\n```\n")),
     ),
     "marks of tokens": (escape_marks, tuple(("", unit, "") for unit in ("<", "[", "<a", "[A", "`", "<a<", "▁"))),
     "quoted text": (fence, (("", "`", ""), ("", "``` ", ""))),

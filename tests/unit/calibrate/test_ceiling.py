@@ -27,37 +27,34 @@ def _drawn(kind):
     return spec, pilot, render(spec, SECRET, drawn=pilot.drawn)
 
 
-def test_test_items_of_a_ceiling_are_written_as_in_the_files_of_the_task(monkeypatch):
-    spec, pilot, rendered = _drawn("json_rows")
+def _measured(monkeypatch, kind, script):
+    """Measure a ceiling with readers that answer as the oracle: it, the files that they read, the task."""
+    spec, pilot, rendered = _drawn(kind)
     written = {}
-    monkeypatch.setattr(appraisal, "write_files", lambda folder, files: written.update(files))
-    monkeypatch.setattr(appraisal, "read_table", lambda *_: None)
-    monkeypatch.setattr(appraisal, "run_readers", lambda *_: [])
-    measured = SimpleNamespace(board=[SimpleNamespace(final=0.6)], scripts=[], oracle=1.0)
-    contest = SimpleNamespace(stated=stated_facts(spec, rendered.package.public), panel=None)
-    appraisal.measure_ceiling(measured, pilot, rendered, contest, Streams(SECRET, "further"))
-    assert written["test.json"] == rendered.package.public["test.json"]
-
-
-@pytest.mark.parametrize("script", [0.7, 1.0], ids=["readers are best", "a script is best"])
-def test_readers_get_ten_times_the_items_and_the_best_score_of_all_is_the_lower_end(monkeypatch, script):
-    spec, pilot, rendered = _drawn("text_labels")
-    asked = {}
-
-    def write_files(folder, files):
-        asked["items"] = [line.split(b",")[0] for line in files["train.csv"].splitlines()[1:] if b"," in line]
 
     def run_readers(panel, table, names):
         return [PanelRun(name, Tier.READER, rendered.oracle, None) for name in names]
 
-    monkeypatch.setattr(appraisal, "write_files", write_files)
+    monkeypatch.setattr(appraisal, "write_files", lambda folder, files: written.update(files))
     monkeypatch.setattr(appraisal, "read_table", lambda *_: None)
     monkeypatch.setattr(appraisal, "run_readers", run_readers)
     measured = SimpleNamespace(board=[SimpleNamespace(final=0.6)], scripts=[SimpleNamespace(final=script)], oracle=1.0)
     contest = SimpleNamespace(stated=stated_facts(spec, rendered.package.public), panel=None)
     found = appraisal.measure_ceiling(measured, pilot, rendered, contest, Streams(SECRET, "further"))
-    known = {identity for identity in asked["items"] if len(identity) == len(asked["items"][0])}
-    assert len(known) >= 10 * spec.sizes.train
+    return found, written, rendered.package
+
+
+def test_test_items_of_a_ceiling_are_written_as_in_the_files_of_the_task(monkeypatch):
+    _, written, package = _measured(monkeypatch, "json_rows", 0.6)
+    assert written["test.json"] == package.public["test.json"]
+
+
+@pytest.mark.parametrize("script", [0.7, 1.0], ids=["readers are best", "a script is best"])
+def test_readers_get_ten_times_the_items_and_the_best_score_of_all_is_the_lower_end(monkeypatch, script):
+    found, written, package = _measured(monkeypatch, "text_labels", script)
+    items = [line.split(b",")[0] for line in written["train.csv"].splitlines()[1:] if b"," in line]
+    known = {identity for identity in items if len(identity) == len(items[0])}
+    assert len(known) >= 10 * package.spec.sizes.train
     assert found.loose_above == LOOSE
     assert (found.low == 1.0) == (script == 1.0)
     assert script <= found.low

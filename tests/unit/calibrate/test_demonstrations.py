@@ -22,29 +22,21 @@ from sandmill.calibrate.scripts.demonstrations import STYLES, demonstration, wit
 from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.calibrate.stated_lines import insight_lines, insight_table
 from sandmill.draw import Rendered, render
+from sandmill.kinds.files.base import write_files
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models import motifs
-from sandmill.models.columns import Categorical
+from sandmill.models.base import Band
+from sandmill.models.columns import Categorical, Column, LogNormal, Normal
 from sandmill.models.faults import Duplicates, MixedTypes
 from sandmill.models.mechanism import Mechanism, Subgroup
+from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring import get_metric
 from sandmill.scoring.base import Array
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.submission import parse_submission
-from tests.designs import SECRET, make_spec
+from tests.designs import SECRET, make_spec, with_small_test
 from tests.hinted_designs import small_rendered
-from tests.unit.calibrate.tasks import (
-    FIRST,
-    GROUP,
-    OTHER_GROUP,
-    OTHER_SKEWED,
-    SECOND,
-    SKEWED,
-    made_task,
-    plain_spec,
-    with_rule,
-)
 
 NUMBER = (TargetKind.REGRESSION, MetricName.RMSE)
 FORMS = [
@@ -99,10 +91,7 @@ def stated_of(made: Rendered) -> Stated:
 def test_answers_of_every_form_are_valid_and_better_than_the_sample(
     target: TargetKind, metric: MetricName, play: Callable[[Rendered, str], Array], tmp_path: Path
 ) -> None:
-    spec = make_spec(target, metric, 1)
-    made = render(
-        spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 200, "final": 300})}), SECRET
-    )
+    made = render(with_small_test(make_spec(target, metric, 1), 200, 300), SECRET)
     package, sign = made.package, -1 if get_metric(metric).is_lower_better else 1
 
     said = play(made, demonstration(package.facts, train_of(made, tmp_path), stated_of(made), "trees"))
@@ -151,6 +140,46 @@ def test_a_level_that_holds_the_word_id_stays_as_it_is() -> None:
     line = 'df["shelf"] = df[ID].map({"ID-055": 1.5, "ID": 2.0, "a \\"ID": 3.0})'
 
     assert with_id(line, "loan") == line.replace("df[ID]", 'df["loan"]')
+
+
+FIRST, SECOND = "size", "warmth"
+"""Normal columns of `plain_spec`."""
+SKEWED, OTHER_SKEWED = "mass", "price"
+"""Its lognormal columns."""
+GROUP, OTHER_GROUP = "town", "shade"
+"""Its categories."""
+COLUMNS = (
+    Column(name=FIRST, distribution=Normal(mean=50, sd=10), decimals=3),
+    Column(name=SECOND, distribution=Normal(mean=20, sd=5), decimals=3),
+    Column(name=SKEWED, distribution=LogNormal(median=40, sigma=0.8), decimals=3),
+    Column(name=OTHER_SKEWED, distribution=LogNormal(median=9, sigma=0.6), decimals=3),
+    Column(name=GROUP, distribution=Categorical(levels=("ash", "new bell", "cod"), shares=(0.4, 0.35, 0.25))),
+    Column(name=OTHER_GROUP, distribution=Categorical(levels=("dark", "pale"), shares=(0.5, 0.5))),
+)
+"""Independent of each other."""
+
+
+def plain_spec() -> TaskSpec:
+    """A regression design with the independent columns above, whose texts state nothing."""
+    spec = make_spec(TargetKind.REGRESSION, MetricName.RMSE, band=Band.EASY)
+    meanings = {column.name: f"The {column.name}" for column in COLUMNS}
+    terms = (motifs.Term(motif=motifs.Linear(column=FIRST), weights=(1.5,)),)
+    changed = {"columns": COLUMNS, "terms": terms, "pathologies": (), "subgroup": None, "limits": ()}
+    return spec.model_copy(
+        update={
+            "mechanism": Mechanism.model_validate(spec.mechanism.model_copy(update=changed).model_dump()),
+            "story": spec.story.model_copy(update={"column_meanings": meanings}),
+        }
+    )
+
+
+def with_rule(spec: TaskSpec, *parts: motifs.Motif) -> TaskSpec:
+    """The design with another rule, without faults, and with few test rows."""
+    outputs = len(spec.mechanism.terms[0].weights)
+    terms = tuple(motifs.Term(motif=motif, weights=(1.5,) * outputs) for motif in parts)
+    changed = {"terms": terms, "pathologies": (), "subgroup": None}
+    mechanism = Mechanism.model_validate(spec.mechanism.model_copy(update=changed).model_dump())
+    return with_small_test(spec.model_copy(update={"mechanism": mechanism}), 500, 1500)
 
 
 SPEC = plain_spec()
@@ -252,19 +281,23 @@ def test_a_ratio_of_columns_with_units_behind_numbers_is_read():
     assert made[f"{SKEWED}_per_{OTHER_SKEWED}"].to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
+def panel_of(made: Rendered, folder: Path) -> Panel:
+    """Write the files of a task into a folder, and read them."""
+    write_files(folder, made.package.public)
+    return Panel(folder, made.package.facts)
+
+
 @pytest.mark.slow
 def test_the_reference_script_knows_the_forms_and_runs_alone(tmp_path):
     """Blind scripts close little of the gap of products of two columns; the insight script most of it."""
     spec = with_rule(SPEC, motifs.Interaction(left=SKEWED, right=FIRST), motifs.Curve(column=SECOND))
-    with made_task(spec) as made:
-        package, answers = made.rendered.package, made.rendered.answers
-        for path, content in package.public.items():
-            (tmp_path / path).write_bytes(content)
-        test = GradedTest(answers.truth, answers.is_final, get_metric(spec.metric))
-        reader = insight_table(tmp_path, package.facts, spec.mechanism)
-        scripts = write_ladder(Panel(tmp_path, package.facts).table, tmp_path, test, reader)
-        trivial = get_metric(spec.metric).score(answers.truth, made.panel.run(["prior"])[0].prediction)
-        oracle = get_metric(spec.metric).score(answers.truth, made.rendered.oracle)
+    made = render(spec, SECRET)
+    package, answers, panel = made.package, made.answers, panel_of(made, tmp_path)
+    test = GradedTest(answers.truth, answers.is_final, get_metric(spec.metric))
+    reader = insight_table(tmp_path, package.facts, spec.mechanism)
+    scripts = write_ladder(panel.table, tmp_path, test, reader)
+    trivial = get_metric(spec.metric).score(answers.truth, panel.run(["prior"])[0].prediction)
+    oracle = get_metric(spec.metric).score(answers.truth, made.oracle)
     out = tmp_path / "out.csv"
     (tmp_path / "solution.py").write_text(scripts[0].source)
     command = [sys.executable, str(tmp_path / "solution.py"), str(tmp_path), str(out)]
@@ -283,35 +316,36 @@ def wave():
     return with_rule(plain_spec(), motifs.Periodic(column=FIRST, period=21, phase=0.8))
 
 
-def closed(made, *names: str) -> dict[str, float]:
+def closed(made: Rendered, panel: Panel, *names: str) -> dict[str, float]:
     """Gap closed by the informed solver and by entries."""
-    metric, truth = get_metric(made.spec.metric), made.rendered.answers.truth
-    package = made.rendered.package
+    package, truth = made.package, made.answers.truth
+    metric, mechanism = get_metric(package.spec.metric), package.spec.mechanism
     with TemporaryDirectory() as folder:
         contest = SolverRuns(Path(folder), package.public, package.facts, Stated(()))
-        informed = contest.run_informed(made.spec.mechanism)
-        assert contest.run_informed(made.spec.mechanism) is informed
+        informed = contest.run_informed(mechanism)
+        assert contest.run_informed(mechanism) is informed
     assert informed.failure is None
-    runs = {run.name: run.prediction for run in [informed, *made.panel.run(["prior", *names])]}
+    runs = {run.name: run.prediction for run in [informed, *panel.run(["prior", *names])]}
     scores = {name: metric.score(truth, prediction) for name, prediction in runs.items()}
-    oracle = metric.score(truth, made.rendered.oracle)
+    oracle = metric.score(truth, made.oracle)
     return {name: gap_closed(score, scores["prior"], oracle) for name, score in scores.items()}
 
 
-def test_it_beats_linear_models_where_the_rule_is_a_wave():
-    with made_task(wave()) as made:
-        gaps = closed(made, "linear", "linear_tuned")
+def test_it_beats_linear_models_where_the_rule_is_a_wave(tmp_path):
+    made = render(wave(), SECRET)
+    gaps = closed(made, panel_of(made, tmp_path), "linear", "linear_tuned")
     assert gaps["informed"] > 0.9
     assert gaps["informed"] > max(gaps["linear"], gaps["linear_tuned"]) + 0.5
     assert gaps["informed"] < 1.01
 
 
-def test_copies_that_the_panel_drops_leave_rows_and_cells_together():
+def test_copies_that_the_panel_drops_leave_rows_and_cells_together(tmp_path):
     spec = wave()
     copied = spec.mechanism.model_copy(update={"pathologies": (Duplicates(rate=0.3),)})
-    with made_task(spec.model_copy(update={"mechanism": copied})) as made:
-        assert len(made.panel.table.kept) < 0.9 * len(made.train.target)
-        assert closed(made)["informed"] > 0.9
+    made = render(spec.model_copy(update={"mechanism": copied}), SECRET)
+    panel = panel_of(made, tmp_path)
+    assert len(panel.table.kept) < 0.9 * spec.sizes.train
+    assert closed(made, panel)["informed"] > 0.9
 
 
 def test_it_reads_cells_as_the_texts_explain_them():

@@ -14,9 +14,10 @@ from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.calibrate.solvers.designs import raw_numbers
 from sandmill.calibrate.solvers.table import Table
 from sandmill.draw import draw_pilot, render
-from tests.designs import SECRET
+from tests.designs import SECRET, with_small_test
 from tests.event_designs import make_event_spec
 from tests.unit.calibrate.tables import Written, days, write_table
+from tests.unit.calibrate.test_solvers import spoil
 
 CALLS = pl.DataFrame(
     {
@@ -68,8 +69,7 @@ def test_other_frames_and_numbers_as_ids():
 
 def test_the_adversary_scores_alike_with_and_without_fits_of_other_test_rows(tmp_path):
     spec = make_event_spec(is_number=True, train=60)
-    sizes = spec.sizes.model_copy(update={"feedback": 100, "final": 100})
-    package = render(spec.model_copy(update={"sizes": sizes}), SECRET, 0).package
+    package = render(with_small_test(spec), SECRET).package
     pilot = draw_pilot(spec, SECRET, 0, rows=300)
     folders = [tmp_path / name for name in ("pilot", "shared", "alone")]
     for folder in folders:
@@ -95,11 +95,7 @@ def dated(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 def rewrite(written: Written, change) -> Table:
     """Edit both files, then read them."""
-    for name in ("train.csv", "test.csv"):
-        path = written.folder / name
-        change(pd.read_csv(path, dtype={"row_id": str}, keep_default_na=False, na_values=[""])).to_csv(
-            path, index=False
-        )
+    spoil(written, lambda frame, _: change(frame))
     return Table.read(written.folder, written.facts)
 
 

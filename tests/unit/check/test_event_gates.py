@@ -105,10 +105,6 @@ SEED = pl.DataFrame({"name": [f"Okonkwo-{n} Brandt" for n in range(40)], "x": [f
 GUARD = make_guard(SEED)
 
 
-def test_a_task_of_the_grammar_holds_nothing_of_a_seed():
-    assert check_seed_rows(make_package(), GUARD) == []
-
-
 @pytest.mark.parametrize("path", ["train.csv", "test.csv"])
 def test_a_planted_value_is_named_with_its_file_and_column(path):
     package = make_package()
@@ -149,7 +145,3 @@ def test_a_trace_that_tells_the_target_is_found(package, change, trace):
     tables = read_package(package.model_copy(update={"public": {**package.public, "train.zip": content}}))
     found = list(check_traces(tables))
     assert any(f"train.zip: {trace} of the files tells the target" in finding for finding in found), found
-
-
-def test_nothing_is_found_in_a_task_as_it_is_rendered(package):
-    assert list(check_traces(read_package(package))) == []

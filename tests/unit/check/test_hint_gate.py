@@ -55,11 +55,6 @@ def with_hints(package: TaskPackage, change) -> TaskPackage:
     return package.model_copy(update={"spec": spec})
 
 
-@pytest.mark.parametrize("slot", [0, 3])
-def test_sound_packages_pass_all_gates(slot):
-    assert [str(finding) for finding in check_package(small_rendered(slot).package)] == []
-
-
 @pytest.mark.parametrize("kind", [Formula, Sentinel])
 def test_a_hint_that_is_not_in_its_file_is_found(kind):
     package, hint = find(kind)

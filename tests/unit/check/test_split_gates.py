@@ -8,7 +8,7 @@ import pytest
 from sandmill.check.package_tables import read_package
 from sandmill.models.faults import Duplicates
 from sandmill.models.structure import SplitKind
-from tests.packages import DAYS, FIRST_DAY, KINDS, Kind, details, edit, make_package, recell
+from tests.packages import DAYS, FIRST_DAY, KINDS, Kind, details, make_package, put_column, recell
 
 GROUPED, TEMPORAL, DATED = make_package(KINDS["grouped"]), make_package(KINDS["temporal"]), make_package(KINDS["dated"])
 COPIES, MIXED = make_package(KINDS["copies"]), make_package(KINDS["mixed types"])
@@ -29,10 +29,6 @@ def day(number):
 def cells(package, path, column):
     side = package.private if path in package.private else package.public
     return pl.read_csv(side[path], infer_schema=False)[column]
-
-
-def put_column(package, path, column, values):
-    return edit(package, path, lambda frame: frame.with_columns(pl.Series(column, values, dtype=pl.String)))
 
 
 def test_a_unit_of_train_in_a_part_is_found():

@@ -6,25 +6,33 @@ import pytest
 
 from sandmill.check.package_tables import read_package
 from sandmill.models.structure import MetricName, TargetKind
-from tests.packages import KINDS, LABELS, NUMBERS, Kind, details, edit, make_package, recell, rename_ids
+from tests.packages import (
+    KINDS,
+    LABELS,
+    NUMBERS,
+    Kind,
+    details,
+    edit,
+    make_package,
+    put_column,
+    recell,
+    rename_ids,
+    reorder_test,
+)
 
 WIDE = KINDS["multilabel"]
 SETS = KINDS["label lists"]
 PLACES = {"multilabel": LABELS, "label lists": LABELS, "multi_target": NUMBERS}
 """Kinds with several targets, and what they are called."""
 EACH_LAST = pytest.mark.parametrize(("kind", "name"), [(KINDS[kind], names[-1]) for kind, names in PLACES.items()])
+SAID = [(KINDS[kind], "the target") for kind in ("binary", "multiclass", "regression")]
+SAID += [(KINDS[kind], f"the target {names[-1]}") for kind, names in PLACES.items()]
+EACH = pytest.mark.parametrize(("kind", "said"), SAID)
+"""What findings call the only target, or the last of several."""
 
 
 def last_target(package):
     return read_package(package).test_targets[-1].values
-
-
-def sort_by(package, values):
-    """Put the test rows of every file into the order of some numbers."""
-    order = np.argsort(values, kind="stable").tolist()
-    for path in ("test.csv", "sample_submission.csv", "answers.csv"):
-        package = edit(package, path, lambda frame: frame[order])
-    return package
 
 
 def test_targets_are_read_by_name_from_columns_and_from_sets():
@@ -101,12 +109,12 @@ def test_numbers_that_the_metric_cannot_score_are_found(kind, cell, words):
     assert words in details(broken, "targets")
 
 
-@EACH_LAST
-def test_rows_sorted_by_any_target_are_found(kind, name):
+@EACH
+def test_rows_sorted_by_any_target_are_found(kind, said):
     package = make_package(kind)
-    found = details(sort_by(package, last_target(package)), "order")
-    assert f"answers.csv: the target {name} has a trend along the rows" in found
-    assert f"equal values of the target {name} stand in clumps or alternate" in found
+    found = details(reorder_test(package, last_target(package).tolist()), "order")
+    assert f"answers.csv: {said} has a trend along the rows" in found
+    assert f"equal values of {said} stand in clumps or alternate" in found
 
 
 @EACH_LAST
@@ -118,12 +126,15 @@ def test_ids_that_tell_any_target_are_found(kind, name):
     assert f"ids tell the target {name}" in found
 
 
-@EACH_LAST
-def test_a_column_that_is_any_target_in_another_dress_is_found(kind, name):
+DRESSES = (lambda value: value, lambda value: 7 - 2 * value, lambda value: 7 * abs(value - 1))
+"""A copy, a decreasing map, a distance."""
+
+
+@pytest.mark.parametrize(("kind", "said", "dress"), [(*one, d) for one, d in zip(SAID, DRESSES * 2, strict=True)])
+def test_a_column_that_is_any_target_in_another_dress_is_found(kind, said, dress):
     package = make_package(kind)
-    column = pl.Series("load_kg", [f"{7 - 2 * value:.3f}" for value in last_target(package)])
-    found = details(edit(package, "test.csv", lambda frame: frame.with_columns(column)), "proxy")
-    assert f"column load_kg alone tells the target {name}" in found
+    cells = (f"{dress(value):.3f}" for value in last_target(package))
+    assert f"column load_kg alone tells {said}" in details(put_column(package, "test.csv", "load_kg", cells), "proxy")
 
 
 def test_a_rare_label_that_a_column_separates_by_luck_is_no_finding():

@@ -19,7 +19,7 @@ from sandmill.verify.rerun import TaskRerun
 from tests.designs import SECRET
 from tests.factories import VERIFICATION, make_task
 from tests.invoking import TASK, refused, run
-from tests.publishing import fill_shard, publish_numbers, publish_shards
+from tests.publishing import fill_shard, publish_shards, published
 
 SECRET_ID = "0123456789ab"
 """Of the releases that `publish_numbers` makes."""
@@ -27,16 +27,12 @@ SECRET_ID = "0123456789ab"
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory) -> str:
-    root = str(tmp_path_factory.mktemp("releases") / "micro")
-    publish_numbers(Store(root), range(2), range(2, 4))
-    return root
+    return published(tmp_path_factory.mktemp("releases") / "micro", range(2), range(2, 4)).store.root
 
 
 @pytest.fixture
 def own_release(tmp_path) -> str:
-    root = str(tmp_path / "releases/micro")
-    publish_numbers(Store(root), range(2))
-    return root
+    return published(tmp_path / "releases" / "micro", range(2)).store.root
 
 
 def test_show_tells_a_person_what_a_release_holds(release):

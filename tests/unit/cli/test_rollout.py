@@ -100,24 +100,6 @@ def test_a_second_run_keeps_what_is_finished_and_adds_to_it(release, tmp_path):
     assert len(facts(tmp_path / "r")) == 6
 
 
-@pytest.mark.parametrize(
-    ("more", "where"),
-    [
-        (("--max-steps", 9), "max steps: saw 9; expected 1"),
-        (("--max-steps", 1, "--temperature", 0.5), "temperature: saw 0.5"),
-        (("--max-steps", 1, "--model", "cheat"), "model: saw cheat"),
-    ],
-)
-def test_other_settings_in_the_same_folder_are_refused(release, server, tmp_path, more, where):
-    to = tmp_path / "r"
-    assert roll_out(release, to, server.base, "bad", "--max-steps", 1, "--limit", 1).exit_code == 0
-    before = {path: path.read_bytes() for path in to.rglob("*") if path.is_file()}
-    ran = roll_out(release, to, server.base, "bad", *more)
-    assert ran.exit_code == 2
-    assert where in ran.stderr
-    assert {path: path.read_bytes() for path in to.rglob("*") if path.is_file()} == before
-
-
 @pytest.mark.parametrize("status", [401, 404, 500, 400])
 def test_a_model_that_never_answers_ends_the_command_with_one_error_and_writes_nothing(release, tmp_path, status):
     with serve([error(status, "no")]) as server:

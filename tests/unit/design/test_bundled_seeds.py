@@ -16,7 +16,7 @@ from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
 from sandmill.scoring.submission import parse_submission
 from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, with_small_test
 
 HARDNESS = (0.0, 0.5, 1.0)
 
@@ -65,7 +65,6 @@ def test_every_supported_seed_is_rendered_at_every_hardness(hardness):
     for number in range(len(seeds())):
         spec = design(number, hardness)
         check(spec)
-        usual = spec.sizes.model_copy(update={"feedback": 1500, "final": 3000})
-        rendered = render(spec.model_copy(update={"sizes": usual}), SECRET)
+        rendered = render(with_small_test(spec, 1500, 3000), SECRET)
         sample, answers = layout_of(spec).sample_csv(rendered.package.public), rendered.answers
         parse_submission(sample, rendered.package.facts, answers.ids, answers.lengths)

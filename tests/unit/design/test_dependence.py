@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import yaml
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
@@ -25,7 +26,7 @@ from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, Identity
 from sandmill.models.domain import Domain
 from sandmill.models.faults import Missing, Outliers, UnitMixup
-from sandmill.models.knowledge import Order, Prior, TargetPrior
+from sandmill.models.knowledge import Knowledge, Order, Prior, TargetPrior
 from sandmill.models.links import BinaryLink, GaussianLink, NumbersLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Linear, Term, columns_of
@@ -33,11 +34,14 @@ from sandmill.models.plan import Slot
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
+from tests.data import DATA
 from tests.designs import SECRET, make_seed
 from tests.hinted_designs import KNOWING
-from tests.known_domain import BARE, known_domain
 from tests.unit.design.test_grammar import frames
 
+KNOWN = Domain.model_validate(yaml.safe_load((DATA / "known_domain.yaml").read_text("utf-8")))
+BARE = KNOWN.model_copy(update={"knows": Knowledge()})
+"""The same domain without knowledge."""
 TASKS = ((TargetKind.BINARY, MetricName.ROC_AUC), (TargetKind.REGRESSION, MetricName.RMSE))
 
 
@@ -61,7 +65,7 @@ def designs(monkeypatch):
 
 def test_identities_and_limits_fit_the_chosen_columns(designs):
     identities, limits = set(), set()
-    for spec in designs(known_domain(), range(5)):
+    for spec in designs(KNOWN, range(5)):
         mechanism, columns = spec.mechanism, spec.mechanism.column_by_name
         faulty = {fault.column for fault in mechanism.pathologies if isinstance(fault, Missing | Outliers | UnitMixup)}
         cells = draw_rows(mechanism, Streams(SECRET, "rows"), range(2000), is_train=False).complete
@@ -91,7 +95,7 @@ def test_identities_and_limits_fit_the_chosen_columns(designs):
 
 def test_the_rule_has_the_wanted_variance_where_terms_are_correlated(designs):
     """The sum of weights squared is the variance that independent terms would have; numbers want 1."""
-    for domain in (BARE, known_domain()):
+    for domain in (BARE, KNOWN):
         for spec in designs(domain, range(5), TASKS[1:]):
             rows = draw_rows(spec.mechanism, Streams(SECRET, "variance"), range(8000), is_train=False)
             spread = float(latent_score(spec.mechanism, rows.complete).std())
@@ -101,7 +105,7 @@ def test_the_rule_has_the_wanted_variance_where_terms_are_correlated(designs):
 
 def test_limits_of_every_domain_leave_most_rows():
     """Rows that break a limit are drawn again, so limits must not distort what the domain declares."""
-    for domain in (*load_domains(), known_domain()):
+    for domain in (*load_domains(), KNOWN):
         streams, knows = Streams(SECRET, domain.name), domain.knows
         numbers = [
             Column(name=word.name, distribution=word.distribution, decimals=word.decimals) for word in domain.numeric

@@ -27,11 +27,9 @@ from sandmill.models.english import text_faults
 from sandmill.models.motifs import LocalRule, columns_of
 from sandmill.models.plan import Slot
 from sandmill.rng import Streams
-from tests.designs import SECRET, TASKS, make_seed
+from tests.designs import SECRET, TASKS, make_seed, with_small_test
 
 DOMAINS = load_domains()
-TEST = {"feedback": 1500, "final": 3000}
-"""Rows as most published tests have."""
 EACH = pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
 
 
@@ -132,8 +130,8 @@ def test_designs_of_a_domain_pass_every_gate(domain, hardness, monkeypatch):
     slot = Slot(number=hardness, seed=make_seed(target, metric), band=Band.MEDIUM)
     spec = design_task(slot, Streams(SECRET, f"domain {hardness}"), float(hardness))
     assert spec.domain == domain.name
-    small = spec.model_copy(update={"sizes": spec.sizes.model_copy(update=TEST)})
-    assert check_package(render(small, SECRET).package) == []
+    # As many rows as most published tests have.
+    assert check_package(render(with_small_test(spec, 1500, 3000), SECRET).package) == []
 
 
 @EACH

@@ -8,7 +8,6 @@ from scipy.stats import skew
 from sandmill.design.difficulty_curves import aim_of, difficulty_curve
 from sandmill.design.known import AIM, linear_score, score_like
 from sandmill.mechanism import draw_rows
-from sandmill.mechanism.rule import latent_score
 from sandmill.models.base import Band
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.pipeline.band_search import beyond_reach, first_hardness, pair_bands
@@ -28,12 +27,6 @@ def scored(kind, score, columns=WIDE):
     metric, profile = KINDS[kind]
     scores = {"linear_score": score, "boosting_score": score}
     return structure(columns, kind, metric, profile={**profile, **scores})
-
-
-def rows_of(asked, band, hardness, number):
-    spec = designed(asked, number, hardness, band)
-    drawn = draw_rows(spec.mechanism, Streams(SECRET, "known"), range(3000), is_train=False)
-    return latent_score(spec.mechanism, drawn.complete)[:, 0], drawn.target
 
 
 @pytest.mark.parametrize("seen", [0.2, 0.6])
@@ -92,6 +85,7 @@ def test_a_target_of_numbers_is_as_skewed_as_that_of_the_seed(wanted):
     asked = asked.model_copy(update={"profile": asked.profile.model_copy(update={"target_skew": wanted})})
     found = []
     for number in range(4):
-        _, target = rows_of(asked, Band.MEDIUM, 0.3, number)
+        mechanism = designed(asked, number, 0.3, Band.MEDIUM).mechanism
+        target = draw_rows(mechanism, Streams(SECRET, "known"), range(3000), is_train=False).target
         found += [skew(part) for part in np.split(target, 20)]
     assert abs(np.arcsinh(np.median(found)) - np.arcsinh(wanted)) < 0.4

@@ -17,7 +17,7 @@ from sandmill.design.soundness import domain_problems
 from sandmill.draw import render
 from sandmill.models.hints import Form, SameUnits
 from sandmill.models.motifs import Distance, KnownUnit, columns_of
-from tests.designs import SECRET
+from tests.designs import SECRET, with_small_test
 from tests.hinted_designs import KNOWING, design
 
 OWN = [(domain, word) for domain in KNOWING for word in (*domain.knows.same_units, *domain.knows.distances)]
@@ -44,9 +44,7 @@ def own_hint(spec):
 
 @cache
 def package(kind: str, *, matters: bool = True):
-    spec = stating(kind, matters=matters)
-    small = spec.sizes.model_copy(update={"feedback": 300, "final": 600})
-    return render(spec.model_copy(update={"sizes": small}), SECRET).package
+    return render(with_small_test(stating(kind, matters=matters), 300, 600), SECRET).package
 
 
 def test_many_domains_know_such_facts():

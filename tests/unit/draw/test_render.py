@@ -148,16 +148,6 @@ def test_train_and_test_are_apart_as_the_split_says(rendered):
     assert (min(test[day]) > max(train[day])) == (spec.split is SplitKind.TEMPORAL)
 
 
-def test_copies_are_in_the_training_part_alone(rendered):
-    spec, target = rendered.package.spec, list(rendered.package.facts.target_columns)
-    names = [column.name for column in spec.mechanism.columns]
-    rate = spec.mechanism.duplicates().rate
-    train, test = frame(rendered, "train.csv"), frame(rendered, "test.csv")
-    copies = len(train) - train.n_unique(names + target)
-    assert abs(copies - rate * len(train)) < 4.5 * np.sqrt(rate * len(train))
-    assert test.n_unique(names) == len(test)
-
-
 def test_a_copy_is_written_as_its_original_is(rendered):
     """Also where some numbers have their unit behind them."""
     spec, target = rendered.package.spec, list(rendered.package.facts.target_columns)
@@ -166,15 +156,6 @@ def test_a_copy_is_written_as_its_original_is(rendered):
         pl.col(fault.column).str.strip_suffix(f" {fault.suffix}") for fault in spec.mechanism.mixed_types()
     )
     assert bare.n_unique() == train.n_unique() < len(train)
-
-
-def test_equal_designs_and_secrets_give_equal_bytes():
-    rendered = rendered_of(*FAST[0])
-    spec = rendered.package.spec
-    with patch.object(ORACLE, "TUNING_ROWS", 5000):
-        again = render(type(spec).model_validate_json(spec.model_dump_json()), SECRET)
-    assert again.package == rendered.package
-    np.testing.assert_array_equal(again.oracle, rendered.oracle)
 
 
 PILOT_FAULTS = (

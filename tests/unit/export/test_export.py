@@ -16,11 +16,10 @@ from sandmill.export import mlebench
 from sandmill.export.base import FORMATS, ExportTask, within
 from sandmill.export.export import export
 from sandmill.kinds.token.layout import TokenTables
-from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task
 from tests.invoking import run
-from tests.publishing import publish_numbers, publish_splits
+from tests.publishing import published
 from tests.releases import REPOSITORY
 
 WRITTEN = [name for name, place in FORMATS.items() if find_spec(place.partition(":")[0])]
@@ -30,7 +29,7 @@ IDS = sorted(make_task(number).record.task_id for number in range(3))
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("releases") / "micro"
-    publish_numbers(Store(str(place)), range(2), range(2, 3))
+    published(place, range(2), range(2, 3))
     return place
 
 
@@ -45,10 +44,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_equal_releases_in_two_places_give_equal_bytes_without_a_path_or_a_time(name, root, tmp_path):
-    other = tmp_path / "elsewhere" / "micro"
-    publish_numbers(Store(str(other)), range(3))
     export(load(root), name, tmp_path / "one")
-    export(load(other), name, tmp_path / "two")
+    export(published(tmp_path / "elsewhere" / "micro", range(3)), name, tmp_path / "two")
     one = contents(tmp_path / "one")
     assert one == contents(tmp_path / "two")
     created = load(root).manifest.created.encode()
@@ -87,8 +84,7 @@ def test_a_path_outside_of_the_folder_or_twice_is_refused(release, tmp_path, mon
 
 
 def test_tasks_are_selected_like_those_of_pull(tmp_path):
-    publish_splits(Store(str(tmp_path / "micro")), {0: "train", 1: "validation", 2: "train"})
-    release = load(tmp_path / "micro")
+    release = published(tmp_path / "micro", {0: "train", 1: "validation", 2: "train"})
     wanted = [make_task(number).record.task_id for number in (0, 2)]
     assert export(release, "harbor", tmp_path / "a", split="train") == tuple(sorted(wanted))
     assert export(release, "harbor", tmp_path / "b", wanted[:1], band="medium") == (wanted[0],)
@@ -184,9 +180,7 @@ SPLITS = {0: "train", 1: "validation", 2: "train", 3: "train"}
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
-    place = str(tmp_path_factory.mktemp("releases") / "micro")
-    publish_splits(Store(place), SPLITS)
-    return load(place)
+    return published(tmp_path_factory.mktemp("releases") / "micro", SPLITS)
 
 
 def test_nemo_gym_gets_harbor_folders_and_a_row_for_each_of_them(filled, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,10 +14,9 @@ import pytest
 from sandmill.export.export import export
 from sandmill.export.harbor import BASE_IMAGE, agent_requirements, image_name
 from sandmill.scoring.grading import grade_folder
-from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.factories import CALIBRATION, make_task
-from tests.publishing import publish_numbers
+from tests.publishing import published
 
 TASK = make_task(0).record.task_id
 GOOD = b"id,late\nc0,0.1\nd0,0.9\ne0,0.2\nf0,0.8\n"
@@ -25,9 +25,9 @@ GOOD = b"id,late\nc0,0.1\nd0,0.9\ne0,0.2\nf0,0.8\n"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("harbor")
-    publish_numbers(Store(str(place / "micro")), range(2))
-    export(load(place / "micro"), "harbor", place / "to")
-    load(place / "micro").pull(place / "pulled")
+    release = published(place / "micro", range(2))
+    export(release, "harbor", place / "to")
+    release.pull(place / "pulled")
     return place
 
 
@@ -134,10 +134,8 @@ def test_anything_else_is_worth_0_whatever_reward_lay_there(task, tmp_path, subm
 
 @pytest.mark.parametrize("broken", ["grader.py", "verify.py"])
 def test_a_verifier_that_is_broken_whatever_the_agent_did_leaves_no_reward(task, tmp_path, broken):
-    copy = tmp_path / "copy" / "tests"
-    copy.mkdir(parents=True)
-    for path in (task / "tests").iterdir():
-        (copy / path.name).write_bytes(b"nonsense(" if path.name == broken else path.read_bytes())
+    copy = Path(shutil.copytree(task / "tests", tmp_path / "copy" / "tests"))
+    (copy / broken).write_bytes(b"nonsense(")
     logs = verify(tmp_path / "copy", tmp_path / "box", GOOD, code=1)
     assert [path.name for path in logs.iterdir()] == ["report.json"]
     report = json.loads((logs / "report.json").read_text())
@@ -146,10 +144,7 @@ def test_a_verifier_that_is_broken_whatever_the_agent_did_leaves_no_reward(task,
 
 
 def test_a_submission_that_breaks_the_verifier_pays_0(task, tmp_path):
-    copy = tmp_path / "copy" / "tests"
-    copy.mkdir(parents=True)
-    for path in (task / "tests").iterdir():
-        (copy / path.name).write_bytes(path.read_bytes())
+    copy = Path(shutil.copytree(task / "tests", tmp_path / "copy" / "tests"))
     source = (copy / "verify.py").read_text()
     (copy / "verify.py").write_text(source.replace("report =", "assert not os.path.exists(submission)\nreport ="))
     logs = verify(tmp_path / "copy", tmp_path / "box", GOOD)

@@ -17,10 +17,8 @@ import pytest
 
 from sandmill.export.export import export as export_release
 from sandmill.export.sandmle import export
-from sandmill.store.files import Store
-from sandmill.store.release import load
 from tests.export_tasks import HIGHER, LOWER, MANIFEST, Exported, make_exported, secret_texts, write_export
-from tests.publishing import publish_numbers
+from tests.publishing import published
 from tests.servers import TOKEN as SERVER_TOKEN
 from tests.servers import Sites
 
@@ -248,8 +246,7 @@ def test_a_redirect_to_another_server_does_not_get_the_token(one, public, submis
 
 
 def test_the_evaluator_gets_its_grade_from_the_real_server(tmp_path, token_file):
-    publish_numbers(Store(str(tmp_path / "micro")), range(1))
-    release, submission = load(tmp_path / "micro"), tmp_path / "submission.csv"
+    release, submission = published(tmp_path / "micro", range(1)), tmp_path / "submission.csv"
     export_release(release, "sandmle", tmp_path / "out")
     public, sites = tmp_path / "out" / release.task_ids[0] / "prepared" / "public", Sites(tmp_path)
     Path(token_file).write_text(SERVER_TOKEN)

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
-from sandmill.store.files import Store
-from tests.publishing import publish_splits
+from tests.publishing import published
 from tests.unit.play.runner import PreparedRunner
 
 PERFECT, SAMPLE, BROKEN, FAULT = "perfect", "sample", "broken", "fault"
@@ -14,9 +13,7 @@ PERFECT, SAMPLE, BROKEN, FAULT = "perfect", "sample", "broken", "fault"
 
 def publish_tiny(folder: Path) -> str:
     """Publish a release of two train tasks and one for validation."""
-    store = Store(str(folder / "tiny"))
-    publish_splits(store, {0: "train", 1: "train", 2: "validation"})
-    return store.root
+    return published(folder / "tiny", {0: "train", 1: "train", 2: "validation"}).store.root
 
 
 def obey() -> PreparedRunner:

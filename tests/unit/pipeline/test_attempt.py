@@ -154,13 +154,6 @@ def test_a_design_that_misses_its_band_is_steered_and_names_its_parent():
     assert first.hardness < third.hardness < second.hardness
 
 
-def test_a_fault_that_steering_cannot_mend_starts_over():
-    search = SlotSearch(SLOT, 0)
-    first = search.next_attempt()
-    search.start_over()
-    assert search.next_attempt().variant == first.variant + 1
-
-
 def test_when_the_budget_is_spent_the_nearest_design_is_taken_whatever_its_band():
     search = SlotSearch(SLOT, 0)
     hardness = {}

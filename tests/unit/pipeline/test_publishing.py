@@ -8,7 +8,6 @@ from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed
 from sandmill.models.base import Stage
 from sandmill.models.design_draft import Authorship
 from sandmill.models.llm import Usage
-from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.publishing import (
@@ -30,15 +29,8 @@ TRACEBACK = "Traceback (most recent call last):\n  File \"/opt/somewhere.py\", l
 
 
 def crashed(slot, attempt=1):
-    return Rejection(
-        slot=slot,
-        attempt=attempt,
-        seed_id="parcels",
-        stage=Stage.CALIBRATE,
-        reason=INTERNAL_ERROR,
-        detail="KeyError",
-        traceback=TRACEBACK,
-    )
+    told = {"stage": Stage.CALIBRATE, "reason": INTERNAL_ERROR, "detail": "KeyError", "traceback": TRACEBACK}
+    return make_rejection(slot, attempt=attempt, **told)
 
 
 @pytest.fixture

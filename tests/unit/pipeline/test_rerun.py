@@ -109,6 +109,8 @@ def test_a_tampered_score_of_a_script_is_found():
     found = scripts[2]
     scripts[2] = found.model_copy(update={"final": 0.9})
     assert problems(recalibrated(scripts=tuple(scripts))) == [f"{found.file} scored {found.final}; recorded is 0.9"]
+    without = put(proved().package, found.file, None, "private")
+    assert f"private/ lacks {found.file}" in problems(package=without)
 
 
 def test_a_changed_solution_is_found_with_what_it_said():

@@ -10,14 +10,14 @@ from sandmill.kinds.files.base import layout_of
 from sandmill.models.base import Band, Part
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Verification
-from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission, read_answers
 from sandmill.seeds import ingest
 from sandmill.seeds.cards import LITE
-from tests.designs import SECRET
+from tests.designs import SECRET, with_small_test
 
 SEEDS = {seed.id: seed for seed in ingest(()).supported if seed.id in LITE}
 FAST = ("aerial-cactus-identification", "detecting-insults-in-social-commentary", "tabular-playground-series-may-2022")
@@ -26,10 +26,6 @@ FAST = ("aerial-cactus-identification", "detecting-insults-in-social-commentary"
 
 def slot_of(seed_id: str, band: Band = Band.HARD) -> Slot:
     return Slot(number=3, seed=SEEDS[seed_id], band=band, place=0.4)
-
-
-def small(spec: TaskSpec) -> TaskSpec:
-    return spec.model_copy(update={"sizes": Sizes(train=spec.sizes.train, feedback=150, final=250)})
 
 
 def test_every_structure_has_a_kind():
@@ -42,7 +38,7 @@ def test_every_structure_has_a_kind():
     "seed_id", [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in sorted(LITE)]
 )
 def test_a_structure_renders_what_all_gates_accept_and_what_can_be_graded(seed_id):
-    spec = small(design_task(slot_of(seed_id), Streams(SECRET, seed_id), 0.5))
+    spec = with_small_test(design_task(slot_of(seed_id), Streams(SECRET, seed_id), 0.5), 150, 250)
     made = render(spec, SECRET)
     assert check_package(made.package) == []
     assert TaskSpec.model_validate_json(spec.model_dump_json()) == spec

@@ -125,12 +125,18 @@ class HangingRunner(PreparedRunner):
             self.is_cancelled = True
 
 
+async def begun(task, runner_of=PreparedRunner, **settings):
+    """Give an environment in which a first run has submitted the truth, and its runner."""
+    runner = runner_of([result_of(submission=truth_of(task))])
+    env = sandmill.MLEnv(sandmill.open_task(task, sandbox=runner), **settings)
+    await env.reset()
+    await env.step(Act.run("1"))
+    return env, runner
+
+
 def test_a_sandbox_that_hangs_masks_the_rollout_at_the_wall_clock(task):
     async def do():
-        runner = HangingRunner([result_of(submission=truth_of(task))])
-        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=runner), wall_clock=1.0)
-        await env.reset()
-        await env.step(Act.run("1"))
+        env, runner = await begun(task, HangingRunner, wall_clock=1.0)
         return await asyncio.wait_for(env.step(Act.run("hang")), 60), env, runner
 
     (_, reward, terminated, truncated, info), env, runner = asyncio.run(do())
@@ -142,10 +148,7 @@ def test_a_sandbox_that_hangs_masks_the_rollout_at_the_wall_clock(task):
 
 def test_an_agent_that_never_comes_back_is_graded_on_what_is_there(task):
     async def do():
-        runner = PreparedRunner([result_of(submission=truth_of(task))])
-        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=runner), wall_clock=1.0)
-        await env.reset()
-        await env.step(Act.run("1"))
+        env, runner = await begun(task, wall_clock=1.0)
         while env.rollout is None:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.01)
@@ -167,10 +170,7 @@ def test_without_a_wall_clock_runs_keep_their_time_and_the_episode_has_an_hour_m
 
 def test_a_trainer_can_stop_an_episode(task):
     async def do():
-        runner = PreparedRunner([result_of(submission=truth_of(task))])
-        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=runner))
-        await env.reset()
-        await env.step(Act.run("1"))
+        env, _ = await begun(task)
         first = await env.stop()
         return first, await env.stop(), env
 

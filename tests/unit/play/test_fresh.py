@@ -20,20 +20,18 @@ from sandmill.play.fresh import measure_ends, move_calibration
 from sandmill.play.task import EpisodeTask
 from sandmill.scoring.gap import gap_closed
 from sandmill.serve.tasks import ServedTasks
-from sandmill.store.files import AccessDenied, FileMissing, Store
+from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.trainers.trl import train_rows
 from tests.designs import SECRET, make_spec
 from tests.factories import CALIBRATION, make_task
-from tests.publishing import publish_splits
+from tests.publishing import published
 from tests.unit.play.runner import PreparedRunner, result_of
 
 
 @pytest.fixture
 def release(tmp_path, monkeypatch):
     monkeypatch.setenv("SANDMILL_CACHE", str(tmp_path / "cache"))
-    store = Store(str(tmp_path / "micro"))
-    publish_splits(store, {0: "train", 1: "validation"}, {2: "train"})
-    return sandmill.load(store.root)
+    return sandmill.load(published(tmp_path / "micro", {0: "train", 1: "validation"}, {2: "train"}).ref)
 
 
 @pytest.fixture

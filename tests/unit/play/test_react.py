@@ -62,43 +62,32 @@ def play(task, model, **given):
     return asyncio.run(episode())
 
 
-def test_a_model_that_never_answers_ends_with_the_wall_clock(task):
-    class Silent(Model):
+def play_against_the_clock(task, hangs, *says):
+    """Play with a model that never answers a request if `hangs` holds for its messages and its limit of tokens."""
+
+    class Hanging(Model):
         async def reply(self, messages, seed=None, most_tokens=None):
-            if len(messages) > 2:
+            if hangs(messages, most_tokens):
                 await asyncio.Event().wait()
             return await super().reply(messages, seed, most_tokens)
 
-    record = play(task, Silent(script("sample")), limits={"wall_clock": 1.0})
-    assert (record.rollout.ending, record.rollout.mask, record.rollout.chosen, record.error) == (
-        Ending.TIME,
-        False,
-        1,
-        "",
-    )
-
-
-def test_a_model_that_never_answers_the_first_message_masks_the_rollout_at_the_wall_clock(task):
-    class Silent(Model):
-        async def reply(self, messages, seed=None, most_tokens=None):
-            await asyncio.Event().wait()
-
-    record = play(task, Silent(), limits={"wall_clock": 1.0})
-    assert (record.rollout.mask, record.failure) == (True, "model_error")
-    assert "wall clock" in record.error
+    return play(task, Hanging(*says), limits={"wall_clock": 1.0})
 
 
 @pytest.mark.timeout(60)
-def test_the_question_whether_a_server_is_at_fault_ends_with_the_wall_clock(task):
-    class Failing(Model):
-        async def reply(self, messages, seed=None, most_tokens=None):
-            if most_tokens is not None:
-                await asyncio.Event().wait()
-            return await super().reply(messages, seed, most_tokens)
-
-    model = Failing(script("sample"), RequestFailed("stuck", is_transient=True))
-    record = play(task, model, limits={"wall_clock": 1.0})
+def test_a_model_that_never_answers_and_the_question_whose_fault_it_is_end_with_the_wall_clock(task):
+    record = play_against_the_clock(task, lambda messages, _: len(messages) > 2, script("sample"))
     assert (record.rollout.ending, record.rollout.chosen) == (Ending.TIME, 1)
+    assert (record.rollout.mask, record.error) == (False, "")
+    stuck = RequestFailed("stuck", is_transient=True)
+    record = play_against_the_clock(task, lambda _, most_tokens: most_tokens is not None, script("sample"), stuck)
+    assert (record.rollout.ending, record.rollout.chosen) == (Ending.TIME, 1)
+
+
+def test_a_model_that_never_answers_the_first_message_masks_the_rollout_at_the_wall_clock(task):
+    record = play_against_the_clock(task, lambda *_: True)
+    assert (record.rollout.mask, record.failure) == (True, "model_error")
+    assert "wall clock" in record.error
 
 
 def test_an_episode_from_the_first_script_to_the_end(task):

@@ -16,7 +16,7 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.chromium import CHROMIUM, Tab, open_tab
 from tests.factories import make_task
-from tests.publishing import fill_shard, publish_numbers, publish_shards
+from tests.publishing import fill_shard, publish_shards, published
 from tests.rollout_records import make_record
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
@@ -33,10 +33,8 @@ def tab() -> Iterator[Tab]:
 @pytest.fixture(scope="module", params=["public", "private"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(request.param)
-    store = Store(f"{folder}/micro")
-    publish_numbers(store, range(4), range(4, 6))
     path = folder / PAGE
-    path.write_bytes(make_report(load(store.root), request.param)[PAGE])
+    path.write_bytes(make_report(published(folder / "micro", range(4), range(4, 6)), request.param)[PAGE])
     return path
 
 
@@ -190,9 +188,7 @@ def test_no_table_is_cut_on_a_phone(tab, page):
 
 
 def test_messages_of_rollouts_lie_inside_their_rollout_and_wrap_on_a_phone(tab, tmp_path):
-    store = Store(f"{tmp_path}/micro")
-    publish_numbers(store, range(1))
-    release = load(store.root)
+    release = published(tmp_path / "micro", range(1))
     long = Message(role="user", content="word " * 200)
     record = make_record(release.task_ids[0]).model_copy(update={"messages": (long,)})
     path = tmp_path / PAGE

@@ -1,7 +1,5 @@
 """What is measured of a table: roles, shapes, dependence, signal; the same at any size, in any form."""
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -71,16 +69,8 @@ def test_labels_have_their_rates_and_a_target_that_is_no_number_or_class_has_no_
     assert _profiled(labels, TargetKind.DISTRIBUTION, ("y", "z")).linear_score is None
 
 
-def ingest_frame(frame, folder="real"):
-    place = Path(folder)
-    place.mkdir(exist_ok=True)
-    frame.write_csv(place / "table.csv")
-    (place / "seed.yaml").write_text(f"id: {folder}\ntitle: t\nsummary: s\nsource: s\nlicence: l\ntarget: late\n")
-    return ingest((folder,)).supported[0]
-
-
 def test_the_profile_is_in_the_structure_and_holds_no_name_and_no_value(written):
-    seed = ingest_frame(_frame())
+    seed = ingest((written.table("real", _frame().write_csv()),)).supported[0]
     profile = seed.structure.profile
     assert (profile.rows, profile.n_columns, len(profile.class_shares)) == (ROWS, 8, 3)
     text = profile.model_dump_json()

@@ -14,10 +14,6 @@ def _frame(rows=60, **columns):
     return pl.DataFrame({"x": [n % 7 for n in range(rows)], "late": [n % 2 for n in range(rows)]} | columns)
 
 
-def _seed(source):
-    return ingest((source,)).supported[0]
-
-
 def _notes(source):
     return [note.text for note in ingest((source,)).notes]
 
@@ -27,7 +23,7 @@ def test_rows_without_a_target_are_left_out_and_counted(written):
     gaps = ["" if n < 6 else "z" for n in range(60)]
     folder = written.table("few", _frame(late=late, gaps=gaps, t=list(range(60))).write_csv())
     assert _notes(folder) == ['6 of 60 rows have no value of the target "late" and are left out']
-    seed = _seed(folder)
+    seed = ingest((folder,)).supported[0]
     assert seed.structure.rows_train == 54
     assert seed.structure.positive_share == 0.5
     assert seed.structure.missing_share == 0

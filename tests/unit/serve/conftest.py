@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.models.structure import MetricName, TargetKind
+from tests.publishing import published
 from tests.servers import Site, Sites
-from tests.task_folders import write_task
 
 
 @pytest.fixture
@@ -33,6 +32,5 @@ def site(open_site, pulled) -> Site:
 
 
 @pytest.fixture(scope="session")
-def task(tmp_path_factory) -> Path:
-    """A pulled task with both halves."""
-    return write_task(tmp_path_factory.mktemp("whole"), TargetKind.BINARY, MetricName.LOG_LOSS)
+def release(tmp_path_factory) -> str:
+    return published(tmp_path_factory.mktemp("served") / "numbers", range(3)).store.root

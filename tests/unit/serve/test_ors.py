@@ -15,21 +15,13 @@ from sandmill.models.names import split_fresh_id
 from sandmill.serve.ors import add_routes
 from sandmill.serve.settings import SessionSettings
 from sandmill.serve.tasks import ServedTasks
-from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.processes import wait_until
-from tests.publishing import publish_numbers
+from tests.publishing import published
 from tests.servers import TOKEN, Site
 from tests.unit.serve.test_scores import right_answers
 
 SESSION = {"X-Session-ID": "session-1"}
-
-
-@pytest.fixture(scope="module")
-def release(tmp_path_factory) -> str:
-    root = str(tmp_path_factory.mktemp("served") / "numbers")
-    publish_numbers(Store(root), range(3))
-    return root
 
 
 @pytest.fixture(scope="module")
@@ -245,9 +237,8 @@ def test_a_server_with_a_token_refuses_others(site):
 
 
 def test_environments_need_releases_with_names_of_their_own(pulled, release, tmp_path):
-    other = tmp_path / "other"
-    publish_numbers(Store(str(other)), range(10, 13))
-    for sources, saw in ((pulled,), "saw none"), ((release, other), "each of another dataset"):
+    other = published(tmp_path / "other", range(10, 13))
+    for sources, saw in ((pulled,), "saw none"), ((release, other.store.root), "each of another dataset"):
         with pytest.raises(InputError, match=saw):
             add_routes(FastAPI(), ServedTasks(list(map(str, sources))), Any)
 

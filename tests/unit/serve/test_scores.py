@@ -8,17 +8,8 @@ import sandmill
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
 from sandmill.play.score import score
-from sandmill.store.files import Store
 from sandmill.store.release import load
-from tests.publishing import publish_numbers
 from tests.servers import Site
-
-
-@pytest.fixture(scope="module")
-def release(tmp_path_factory) -> str:
-    root = str(tmp_path_factory.mktemp("served") / "numbers")
-    publish_numbers(Store(root), range(3))
-    return root
 
 
 @pytest.fixture
@@ -74,18 +65,12 @@ def test_a_submission_alone_is_graded_with_thresholds(site, folder):
     assert site.ask("POST", "/v1/grade/unknown", b"")[0] == 422
 
 
-def test_an_unknown_preset_is_refused_before_anything_runs(site, folder):
-    status, body, _ = site.ask(
-        "POST", "/v1/scores", {"runs": [{"task_id": folder.name, "code": "print x", "preset": "most"}]}
-    )
-    assert (status, "preset" in body["detail"]) == (422, True)
-    assert site.box.runs == []
-
-
-def test_a_task_without_answers_is_refused_before_anything_runs(open_site, pulled):
+@pytest.mark.parametrize(("preset", "word"), [("most", "preset"), ("gap", "private")])
+def test_an_unknown_preset_and_a_task_without_answers_are_refused_before_anything_runs(open_site, pulled, preset, word):
     site = open_site(pulled)
-    status, body, _ = site.ask("POST", "/v1/scores", {"runs": [{"task_id": "lamps", "code": "print x"}]})
-    assert (status, "private" in body["detail"]) == (422, True)
+    run = {"task_id": "lamps", "code": "print x", "preset": preset}
+    status, body, _ = site.ask("POST", "/v1/scores", {"runs": [run]})
+    assert (status, word in body["detail"]) == (422, True)
     assert site.box.runs == []
 
 

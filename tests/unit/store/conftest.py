@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from sandmill.store.files import Store
+from sandmill.store.release import StoredRelease, load
+from tests.publishing import publish_numbers
 
 
 @pytest.fixture
@@ -22,3 +24,10 @@ def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store
 
 
 store = pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.slow)])(make_store)
+
+
+@pytest.fixture
+def release(store: Store) -> StoredRelease:
+    """Give a release of five tasks in two shards."""
+    publish_numbers(store, range(3), range(3, 5))
+    return load(store.root)

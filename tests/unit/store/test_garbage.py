@@ -205,19 +205,13 @@ def _check_completed(store, old, content, is_dead):
     assert _content(store, old.version) == content
 
 
-@pytest.mark.slow
-def test_a_run_may_die_at_each_of_its_writes(tmp_path):
-    roots = [str(tmp_path / str(number) / "micro") for number in range(_CHANGES + 1)]
-    assert _check_killed(roots, "write") == [True] * _CHANGES + [False]
-
-
+# Steps of a write: sync the file, give it its name, sync the folder. The end of the first shard is there already.
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_run_may_die_between_any_two_steps_of_a_write(tmp_path):
-    # Sync the file, give it its name, sync the folder. The end of the first shard is there from the older version.
-    steps = 3 * (_CHANGES - 1)
-    roots = [str(tmp_path / str(number) / "micro") for number in range(steps + 1)]
-    assert _check_killed(roots, "system call") == [True] * steps + [False]
+@pytest.mark.parametrize(("level", "places"), [("write", _CHANGES), ("system call", 3 * (_CHANGES - 1))])
+def test_a_run_may_die_at_each_of_its_writes_and_between_any_two_steps_of_one(tmp_path, level, places):
+    roots = [str(tmp_path / str(number) / "micro") for number in range(places + 1)]
+    assert _check_killed(roots, level) == [True] * places + [False]
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 import json
 import logging
 import shutil
-import sys
 
 import pytest
 
@@ -140,12 +139,6 @@ def test_a_hub_that_does_not_answer_is_an_error_of_the_store(hub):
 def test_a_reference_that_names_no_data_set_is_refused(ref):
     with pytest.raises(InputError, match="hf://datasets/ORG/NAME"):
         load(ref)
-
-
-def test_the_error_of_a_missing_package_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(InputError, match=r"sandmill\[hf\]"):
-        load(PUBLIC)
 
 
 def test_the_commands_copy_and_push_say_where_the_version_lies(hub, release, tmp_path):

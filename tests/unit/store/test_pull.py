@@ -18,13 +18,7 @@ from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tests.factories import make_task
 from tests.hostile import HostileRelease
-from tests.publishing import publish_numbers, publish_splits
-
-
-@pytest.fixture
-def release(store: Store) -> StoredRelease:
-    publish_numbers(store, range(3), range(3, 5))
-    return load(store.root)
+from tests.publishing import publish_numbers, published
 
 
 def _content(folder):
@@ -138,9 +132,7 @@ def test_pulls_that_place_the_same_folder_at_the_same_moment_agree(tmp_path):
 
 
 def test_a_pulled_private_half_is_for_its_owner_alone(tmp_path):
-    store = Store(str(tmp_path / "micro"))
-    publish_numbers(store, range(1))
-    (folder,) = load(store.root).pull(tmp_path / "out")
+    (folder,) = published(tmp_path / "micro", range(1)).pull(tmp_path / "out")
     assert (folder / "private").stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in (folder / "private").iterdir()} == {0o600}
     assert all(path.stat().st_mode & 0o044 for path in (folder / "public").iterdir())
@@ -148,9 +140,7 @@ def test_a_pulled_private_half_is_for_its_owner_alone(tmp_path):
 
 @pytest.fixture
 def mixed(tmp_path) -> StoredRelease:
-    store = Store(str(tmp_path / "micro"))
-    publish_splits(store, {0: "train", 1: "validation", 2: "train"}, {3: "held_out_motif", 4: "train"})
-    return load(store.root)
+    return published(tmp_path / "micro", {0: "train", 1: "validation", 2: "train"}, {3: "held_out_motif", 4: "train"})
 
 
 def _names(*numbers):
@@ -199,9 +189,8 @@ def test_bytes_that_differ_from_their_hash_are_never_written(tmp_path):
 
 
 @pytest.fixture
-def copied(local_store):
-    publish_numbers(local_store, range(2), range(2, 4))
-    return load(local_store.root)
+def copied(tmp_path):
+    return published(tmp_path / "micro", range(2), range(2, 4))
 
 
 def test_a_copy_holds_every_byte_and_is_the_latest_version_there(copied, tmp_path):
@@ -266,9 +255,8 @@ def test_a_copy_of_the_public_half_has_neither_answers_nor_reports(copied, tmp_p
 
 
 def test_another_version_of_the_same_number_and_a_dataset_as_root_are_refused(copied, tmp_path):
-    other = Store(str(tmp_path / "there" / "micro"))
-    publish_numbers(other, range(5))
+    other = published(tmp_path / "there" / "micro", range(5))
     with pytest.raises(InputError, match="another version 0001"):
         copy_release(copied, str(tmp_path / "there"))
     with pytest.raises(InputError, match="which is a dataset"):
-        copy_release(copied, other.root)
+        copy_release(copied, other.store.root)

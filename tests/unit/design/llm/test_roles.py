@@ -18,11 +18,10 @@ from sandmill.models.kind import kind_of
 from sandmill.models.llm import Reply
 from sandmill.models.motifs import columns_of
 from sandmill.models.plan import Slot
-from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, PathologyKind, TargetKind
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from tests.designs import SECRET, TASKS, make_seed
+from tests.designs import SECRET, TASKS, make_seed, with_small_test
 from tests.llm_asking import KNOWN, ONE, Scripted, design, make_slot
 
 STREAMS = Streams(SECRET, "slot")
@@ -70,6 +69,8 @@ def test_each_role_is_asked_once_and_the_writer_is_not_told_the_rule():
 SPOILT = {
     ("strategist", "no JSON"): (lambda a: "I would rather talk.", "not a JSON object"),
     ("strategist", "another schema"): (lambda a: {"tool": "rm -rf"}, "tool: there is no such field"),
+    ("developer", "code in place of columns"): (lambda a: {"code": "import os"}, "code: there is no such field"),
+    ("writer", "text in place of an answer"): (lambda a: "As you wish, here are my instructions.", "not a JSON object"),
     ("strategist", "an unknown column"): (
         lambda a: _change_all(a, ["nothing_m"], "motifs", 0, "columns"),
         "motifs use nothing_m",
@@ -129,7 +130,7 @@ def test_an_answer_that_does_not_hold_is_sent_back_with_the_problem(role, how):
     assert problem not in first.messages[-1].content
 
 
-@pytest.mark.parametrize(("role", "how"), list(SPOILT)[::4], ids=" ".join)
+@pytest.mark.parametrize(("role", "how"), SPOILT, ids=" ".join)
 def test_a_role_that_never_gets_it_right_is_given_up_with_transcript_and_cost(role, how):
     spoil, problem = SPOILT[role, how]
     ask = Scripted(lambda who, times, answer: spoil(answer) if who == role else answer)
@@ -246,7 +247,7 @@ def test_a_late_answer_keeps_nobody_from_asking():
 
 
 SEEDS = {kind_of(seed.structure).name: seed for seed in ingest(()).supported}
-SPOOKY = next(seed for seed in ingest(()).supported if seed.id == "spooky-author-identification")
+DRESSED = next(kind for kind, seed in SEEDS.items() if seed.id == "spooky-author-identification")
 NARRATED = sorted(kind for kind, seed in SEEDS.items() if kind_of(seed.structure).media)
 
 
@@ -267,13 +268,9 @@ def test_what_a_model_wrote_of_any_kind_becomes_designs_of_every_hardness(kind):
         assert spec.story.title.startswith(written.title)
 
 
-def dressed(spoil=None) -> tuple[Designed | Refused, Scripted]:
-    return designed(kind_of(SPOOKY.structure).name, spoil)
-
-
 @pytest.mark.slow
 def test_the_world_is_the_models_and_the_items_are_the_mediums():
-    outcome, ask = dressed()
+    outcome, ask = designed(DRESSED)
     assert isinstance(outcome, Designed), outcome
     assert [prompt.role for prompt in ask.prompts] == ["dresser"]
     draft = outcome.slot.draft
@@ -282,28 +279,7 @@ def test_the_world_is_the_models_and_the_items_are_the_mediums():
     assert " ".join(draft.domain.overview).startswith(spec.story.overview)
     assert spec.channel.meaning == draft.item
     assert spec.story.target in {target.name for target in draft.domain.targets.multiclass}
-    small = spec.model_copy(update={"sizes": Sizes(train=spec.sizes.train, feedback=150, final=150)})
-    assert check_package(render(small, SECRET).package) == []
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"motifs": [{"kind": "linear", "columns": ["no_such_thing"]}] * 5}, "which the items do not show"),
-        ({"overview": [f"People say that {GIVEAWAYS[0]} matters."] * 3}, GIVEAWAYS[0]),
-    ],
-)
-def test_an_unsound_world_is_repaired_or_refused(change, problem):
-    def spoil(role, times, answer):
-        return {**answer, **change} if times == 1 else answer
-
-    outcome, ask = dressed(spoil)
-    assert isinstance(outcome, Designed), outcome
-    assert problem in ask.prompts[1].messages[-1].content
-    refused, _ = dressed(lambda role, times, answer: {**answer, **change})
-    assert isinstance(refused, Refused)
-    assert refused.reason == "unsound_dresser"
-    assert json.loads(refused.transcript)[-1]["problems"]
+    assert check_package(render(with_small_test(spec, 150, 150), SECRET).package) == []
 
 
 @pytest.mark.parametrize(
@@ -322,8 +298,7 @@ def test_texts_are_the_models_and_what_is_done_to_items_is_the_mediums(kind):
     assert spec.story.target_meaning.startswith(world.target_meaning)
     assert spec.story.target == ("mask_runs" if kind == "image_masks" else plain.story.target)
     assert spec.sizes == plain.sizes
-    small = spec.model_copy(update={"sizes": Sizes(train=spec.sizes.train, feedback=100, final=100)})
-    package = render(small, SECRET).package
+    package = render(with_small_test(spec), SECRET).package
     assert check_package(package) == []
     description = package.public["description.md"].decode()
     assert world.overview[0] in description
@@ -337,18 +312,20 @@ def test_texts_are_the_models_and_what_is_done_to_items_is_the_mediums(kind):
 @pytest.mark.parametrize(
     ("kind", "change", "problem"),
     [
+        (DRESSED, {"motifs": [{"kind": "linear", "columns": ["no_such_thing"]}] * 5}, "which the items do not show"),
+        (DRESSED, {"overview": [f"People say that {GIVEAWAYS[0]} matters."] * 3}, GIVEAWAYS[0]),
         ("image_fields", {"overview": [f"People say that {GIVEAWAYS[0]} matters."] * 3}, GIVEAWAYS[0]),
         ("image_masks", {"target_meaning": "What the house marked."}, "target_meaning: begins with a capital letter"),
         ("tokens_english", {"links": ["and then from", "so", "and"]}, "right before tokens"),
     ],
 )
-def test_unsound_texts_of_a_narrator_are_repaired_or_refused(kind, change, problem):
+def test_an_unsound_world_is_repaired_or_refused(kind, change, problem):
     outcome, ask = designed(kind, lambda role, times, answer: {**answer, **change} if times == 1 else answer)
     assert isinstance(outcome, Designed), outcome
     assert problem in ask.prompts[1].messages[-1].content
     refused, _ = designed(kind, lambda role, times, answer: {**answer, **change})
     assert isinstance(refused, Refused)
-    assert refused.reason == "unsound_narrator"
+    assert refused.reason == f"unsound_{ask.prompts[0].role}"
     assert json.loads(refused.transcript)[-1]["problems"]
 
 
@@ -386,20 +363,3 @@ def test_a_hostile_seed_changes_nothing(kind):
             quoted = json.loads(line[line.index("{") :])
             assert set(quoted) == {"title", "summary"}
             assert max(map(len, quoted.values())) <= LONGEST_TEXT + 4
-
-
-OBEYED = {
-    "code in place of columns": ("developer", {"code": "import os; os.system('id')"}),
-    "the secret as an answer": ("strategist", {"release_secret": "?"}),
-    "text in place of an answer": ("writer", "As you wish, here are my instructions: ..."),
-}
-
-
-@pytest.mark.parametrize("how", OBEYED)
-def test_a_model_that_obeys_a_hostile_seed_is_refused(how):
-    role, answer = OBEYED[how]
-    (refused,) = design(
-        Scripted(lambda who, times, good: answer if who == role else good), make_slot(summary=HOSTILE["orders"])
-    )
-    assert isinstance(refused, Refused)
-    assert refused.reason == f"unsound_{role}"
