@@ -363,7 +363,8 @@ def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, str
     words = [word for word in _offered(vocabulary) if word not in plan.told]
     for place in rng.permutation(len(words)):
         columns = set(columns_told(words[place]))
-        if len(spare) < count and len(columns - present) <= _MOST_EXTRA:
+        is_sound = not any(_contradicts(words[place], other) for other in (*plan.told, *spare))
+        if len(spare) < count and len(columns - present) <= _MOST_EXTRA and is_sound:
             spare.append(words[place])
             present |= columns
     chosen = []
@@ -372,6 +373,12 @@ def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, str
         if is_taken and conversion.column in present and conversion.column != conversion.by:
             chosen.append(conversion)
     return replace(plan, spare=tuple(spare), conversions=tuple(chosen))
+
+
+def _contradicts(word: Told, other: Told) -> bool:
+    """Whether one form says of a column that it counts in some cases alone, and the other always reads it."""
+    pairs = ((word, other), (other, word))
+    return any(isinstance(one, ConditionWord) and one.column in columns_told(two) for one, two in pairs)
 
 
 def draw_asides(knows: Knowledge, streams: Streams) -> tuple[str, ...]:

@@ -65,7 +65,8 @@ class GraphChannel(GraphParts, Channel):
         first, *_ = letters = self.letters
         named = ", ".join(f"`{level}` for {letter}" for level, letter in zip(traced.levels, letters, strict=False))
         text = trait.text.format(f"`{first}`", named, traced.levels)
-        return traits.cue_of(traced, trait, text, *((first,) if trait.is_of_a_kind else ()))
+        cue = traits.cue_of(traced, trait, text, *((first,) if trait.is_of_a_kind else ()))
+        return cue if trait.levels else cue.model_copy(update={"text": f"{cue.text} Below 0.02 it counts as 0.02."})
 
 
 class GraphMedium(GraphParts, Medium):

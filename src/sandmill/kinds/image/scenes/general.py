@@ -290,7 +290,7 @@ def draw_outline(canvas: Canvas, shown: Shown) -> None:
     canvas.fill(paper, paper, paper)
     _label(canvas, shown["tick"].astype(int))
     thick = each_level([-1.0, 0.014, 0.038], shown["stalk"])
-    stalk = canvas.line((0.5, 0.2), (canvas.draw("stalk", 0.45, 0.55), 0.03), thick)
+    stalk = canvas.line((0.5, 0.4), (canvas.draw("stalk", 0.45, 0.55), 0.03), thick)
     canvas.light(1 - 0.62 * stalk)
     shadow, _, _ = _outline(canvas, shown, canvas.shaded(0.5, 0.52, 0.02), 5.0)
     leaf, along, beside = _outline(canvas, shown, (0.5, 0.52))
