@@ -176,6 +176,9 @@ def test_only_quantities_of_one_unit_are_added(kind):
         units = {word.name: UNIT.findall(word.meaning)[-1:] for word in medium.domain.numeric}
         for factor in (factor for one in with_told_forms(medium).knows.formulas for factor in (*one.top, *one.bottom)):
             assert all(units[name] == units[factor[0]] for name in factor), (medium.domain.name, factor)
+            # A share that is counted in atoms can be 0, and a quotient by it has no value.
+            counted = {one.column for one in getattr(medium, "laid", ()) if one.part in ("vacancies", "share")}
+            assert not counted.difference(getattr(medium, "shown", ())) & set(factor), (medium.domain.name, factor)
 
 
 def test_what_is_noted_of_training_pictures_alone_is_said_to_be_in_the_table_that_holds_it():
