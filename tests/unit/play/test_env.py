@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -213,20 +214,16 @@ def test_steps_out_of_place_are_refused(task):
     async def before():
         await sandmill.MLEnv(sandmill.open_task(task)).step(Act.finish())
 
+    async def after():
+        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=PreparedRunner([])))
+        await env.reset()
+        for _ in range(2):
+            await env.step(Act.finish())
+
     with pytest.raises(InputError, match="a step before reset"):
         asyncio.run(before())
     with pytest.raises(InputError, match="a step after the end"):
-        play_on(task)
-
-
-def play_on(task):
-    async def do():
-        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=PreparedRunner([])))
-        await env.reset()
-        await env.step(Act.finish())
-        await env.step(Act.finish())
-
-    asyncio.run(do())
+        asyncio.run(after())
 
 
 def test_bad_settings_are_refused(task):
@@ -280,13 +277,10 @@ def test_calls_of_several_threads_run_at_the_same_time():
     async def meet():
         await asyncio.to_thread(met.wait)
 
-    threads = [threading.Thread(target=run_sync, args=(meet(),)) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    run_sync(meet())
-    for thread in threads:
-        thread.join()
-    assert not met.broken
+    with ThreadPoolExecutor(2) as pool:
+        others = pool.map(lambda _: run_sync(meet()), range(2))
+        run_sync(meet())
+    assert list(others) == [None, None]
 
 
 def test_a_call_works_inside_the_event_loop_of_a_notebook():
