@@ -16,7 +16,7 @@ from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Act, Ending, FeedbackStatus, Marker
 from sandmill.play.env import run_sync
 from sandmill.store.files import Store
-from tests.docs_commands import blocks
+from tests.docs_commands import texts
 from tests.publishing import publish_splits
 from tests.unit.play.runner import SAMPLE, PreparedRunner, result_of, sample_of, truth_of
 
@@ -297,7 +297,7 @@ def test_the_episode_of_the_readme_runs_as_pasted(tmp_path, monkeypatch):
     monkeypatch.setenv("SANDMILL_CACHE", str(tmp_path / "cache"))
     runner = PreparedRunner(lambda code, public: result_of(submission=(public / SAMPLE).read_bytes()))
     monkeypatch.setattr("sandmill.play.task.shared_sandbox", lambda: runner)
-    (code,) = (text for _, text in blocks("README.md", "python") if "SyncMLEnv" in text)
+    (code,) = (text for text in texts("README.md", "python") if "SyncMLEnv" in text)
     found: dict[str, Any] = {}
     exec(code, found)
     assert len(runner.calls) == 1

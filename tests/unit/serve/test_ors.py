@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+import sandmill
 from sandmill.errors import InputError
 from sandmill.models.names import split_fresh_id
 from sandmill.serve.ors import add_routes
@@ -86,16 +87,10 @@ def test_the_endless_split_gives_fresh_tasks_of_train_by_index(site, release):
     listed = [task["task_id"] for task in site.ask("POST", "/task_range", ask)[1]["tasks"]]
     assert len(set(listed)) == len(listed) == 2 * len(train)
     assert sorted(split_fresh_id(name)[0] for name in listed) == sorted(2 * train)
-    assert listed == [task.id for _, task in zip(listed, sandmill_endless(release), strict=False)]
+    assert listed == [task.id for _, task in zip(listed, sandmill.load(release).endless(), strict=False)]
     last = site.ask("POST", "/task", {"split": "train-endless", "index": number - 1})
     assert last[0] == 200
     assert site.ask("POST", "/tasks", {"split": "train-endless"})[0] == 400
-
-
-def sandmill_endless(release: str) -> Any:
-    import sandmill
-
-    return sandmill.load(release).endless()
 
 
 def test_an_episode_is_played_to_its_single_reward(site, release, answers):
