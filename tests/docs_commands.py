@@ -118,6 +118,11 @@ def blocks(page: str, *languages: str) -> Iterator[tuple[int, str]]:
             language = None
 
 
+def texts(page: str, language: str) -> list[str]:
+    """Return the fenced blocks of a page in a language, in order."""
+    return [text for _, text in blocks(page, language)]
+
+
 def commands_of(page: str) -> Iterator[Command]:
     """Yield the commands of the shell blocks of a page. In a block with prompts, other lines are output."""
     for first, text in blocks(page, "bash", "sh", "shell", "console"):

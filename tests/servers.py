@@ -75,12 +75,17 @@ class Site:
     box: WordBox
     is_stopping: bool = False
 
-    def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None):
-        """Send a request with the token. Returns the status, the decoded body and the headers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+    def begin(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None):
+        """Send a request with the token. Returns the connection."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         sent = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"} | (headers or {})
         connection.request(method, path, data, {name: value for name, value in sent.items() if value})
+        return connection
+
+    def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None):
+        """Send a request with the token. Returns the status, the decoded body and the headers."""
+        connection = self.begin(method, path, body, headers)
         response = connection.getresponse()
         text = response.read()
         connection.close()

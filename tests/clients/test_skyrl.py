@@ -4,7 +4,7 @@ import pytest
 
 from sandmill.play.actions import FORMAT
 from sandmill.sandbox.agent_env import create_agent_env
-from tests.training_docs import python_blocks
+from tests.docs_commands import texts
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(600)
 def seen(run_client, exported, small_release, tmp_path_factory):
     """What SkyRL sees, with the environment registered by the example of the docs and then once more."""
     example = tmp_path_factory.mktemp("docs") / "example.py"
-    (block,) = [block for block in python_blocks() if "skyrl" in block]
+    (block,) = [block for block in texts("docs/training.md", "python") if "skyrl" in block]
     example.write_text(block)
     return run_client("skyrl", "check_skyrl.py", small_release, exported("skyrl"), create_agent_env().path, example)
 

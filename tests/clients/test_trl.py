@@ -3,7 +3,7 @@
 import pytest
 
 from sandmill.sandbox.agent_env import create_agent_env
-from tests.training_docs import python_blocks
+from tests.docs_commands import texts
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -42,7 +42,7 @@ def test_a_step_with_the_environment_runs_tools_and_masks_their_tokens(step):
 
 
 def test_the_examples_of_the_docs_take_steps_with_samples_of_the_model(run_client, small_release, tmp_path):
-    examples = [block for block in python_blocks() if "trl" in block]
+    examples = [block for block in texts("docs/training.md", "python") if "trl" in block]
     assert len(examples[0].splitlines()) <= 30
     for number, block in enumerate(examples):
         (tmp_path / f"{number}.py").write_text(block)

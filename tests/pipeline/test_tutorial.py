@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs_commands import TUTORIAL, blocks
+from tests.docs_commands import TUTORIAL, texts
 from tests.releases import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(3600)]
@@ -19,17 +19,17 @@ LEARNS = "python -m sandmill_learn.flows.train_policy"
 
 
 def _script() -> str:
-    texts = [text for _, text in blocks(TUTORIAL, "bash") if not text.startswith(INSTALLS)]
-    return "\n".join(text for text in texts if find_spec("trl") or not text.startswith(LEARNS))
+    kept = [text for text in texts(TUTORIAL, "bash") if not text.startswith(INSTALLS)]
+    return "\n".join(text for text in kept if find_spec("trl") or not text.startswith(LEARNS))
 
 
 def test_only_installations_are_left_out():
-    left_out = [text for _, text in blocks(TUTORIAL, "bash") if text.startswith(INSTALLS)]
+    left_out = [text for text in texts(TUTORIAL, "bash") if text.startswith(INSTALLS)]
     assert left_out == [
         'make agent-env\nexport PATH="$PWD/.venv/bin:$PATH"\n',
         "pip install -c constraints.txt -e . -e ./learn\n",
     ]
-    assert LEARNS in "\n".join(text for _, text in blocks(TUTORIAL, "bash"))
+    assert LEARNS in "\n".join(texts(TUTORIAL, "bash"))
 
 
 def test_the_tutorial_runs_from_the_seed_to_the_step(tmp_path: Path):

@@ -55,9 +55,11 @@ def trap(tmp_path_factory, targets) -> Iterator[Trap]:
 
 @pytest.fixture(scope="module")
 def siege(request, targets, trap, agent_env) -> Iterator[Siege]:
-    """One sandbox, attacked again and again."""
+    """One sandbox, attacked again and again. After all attacks of a file its reference solutions are still gold."""
     with make_box(request.param) as box:
-        yield Siege(box, targets, trap)
+        attacked = Siege(box, targets, trap)
+        yield attacked
+        attacked.pays_the_reference()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -88,10 +88,6 @@ def test_time_and_words_are_paid_nothing(name: str, siege: Siege) -> None:
     siege.survives(ATTACKS[name])
 
 
-def test_after_them_the_reference_is_gold(siege: Siege) -> None:
-    siege.pays_the_reference()
-
-
 def test_a_run_says_nothing_of_its_score(siege: Siege) -> None:
     """Two runs that differ in their submissions only, the sample and the answers, look the same from inside."""
     target = siege.targets[0]

@@ -17,10 +17,6 @@ def test_an_attack_is_paid_as_a_failed_run(attack: Attack, siege: Siege):
     siege.survives(attack)
 
 
-def test_after_them_the_reference_is_gold(siege: Siege):
-    siege.pays_the_reference()
-
-
 @pytest.mark.parametrize("name", SEMANTICS)
 def test_what_predicts_nothing_is_paid_nothing(name: str, siege: Siege):
     siege.survives(SEMANTICS[name])

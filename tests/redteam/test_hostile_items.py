@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sandmill.errors import InputError
 from sandmill.kinds.files.archives import archive_excess, pack, unpack
 from sandmill.kinds.files.base import Fault
 from sandmill.kinds.files.item_files import MAX_SIDE, item_fault
 from sandmill.kinds.files.media import MediaFiles
 from sandmill.models.spec import Sizes
-from sandmill.sandbox.public_folder import check_public
-from sandmill.store.pull import pull_task
 
 FOLDERS = MediaFiles(train_items="train/", test_items="test/", test_table="test.csv", name="{id}.png")
 
@@ -142,22 +139,3 @@ def test_an_archive_that_leads_out_or_holds_more_is_a_fault(content):
 def test_a_path_that_only_looks_like_an_items_is_none(path):
     assert not FOLDERS.is_item_file(path)
     assert FOLDERS.is_item_file("train/a.png")
-
-
-def test_links_in_a_pulled_folder_are_neither_followed_nor_shown_to_a_run(tmp_path):
-    files = {"train.csv": b"id,y\n", **{f"train/{number}.png": picture("png") for number in range(3)}}
-    assert pull_task(tmp_path / "task", {"public": files}) == []
-    public = tmp_path / "task" / "public"
-    check_public(public)
-    (public / "train").rename(tmp_path / "kept")
-    (public / "train").symlink_to(tmp_path / "kept")
-    assert "a link" in str(pull_task(tmp_path / "task", {"public": files})[0])
-    with pytest.raises(InputError, match="a symbolic link"):
-        check_public(public)
-    (public / "train").unlink()
-    (tmp_path / "kept").rename(public / "train")
-    (public / "train" / "1.png").unlink()
-    (public / "train" / "1.png").symlink_to("/etc/passwd")
-    assert "a link" in str(pull_task(tmp_path / "task", {"public": files})[0])
-    with pytest.raises(InputError, match="a symbolic link"):
-        check_public(public)

@@ -334,6 +334,8 @@ LINKS = {
     "public": lambda task, victim: _side(task, "public").symlink_to(victim),
     "private": lambda task, victim: _side(task, "private").symlink_to(victim),
     "a file": lambda task, victim: _file(task).symlink_to(victim / "kept.txt"),
+    "a folder of items": lambda task, victim: _file(task).with_name("train").symlink_to(victim),
+    "an item": lambda task, victim: _side(_file(task).with_name("train"), "1.png").symlink_to(victim / "kept.txt"),
     "a link to nothing": lambda task, victim: task.symlink_to(victim / "nothing"),
     "a pipe": lambda task, victim: os.mkfifo(_file(task)),
 }

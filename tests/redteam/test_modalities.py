@@ -124,7 +124,9 @@ def modalities(build_targets) -> list[Target]:
 def siege(request, modalities, agent_env: AgentEnv, tmp_path_factory) -> Iterator[Siege]:
     """One sandbox, attacked again and again."""
     with lay_trap(tmp_path_factory.mktemp("trap"), modalities) as trap, make_box(request.param) as box:
-        yield Siege(box, modalities, trap)
+        attacked = Siege(box, modalities, trap)
+        yield attacked
+        attacked.pays_the_reference()
 
 
 def test_each_modality_has_a_task(modalities):
@@ -146,7 +148,3 @@ def test_what_files_show_without_being_opened_is_worth_luck_alone(siege: Siege):
             seen.add(name)
     assert seen == OUTSIDE.keys() | OF_FILES.keys()
     siege.assert_nothing_is_broken()
-
-
-def test_after_them_the_reference_is_gold(siege: Siege):
-    siege.pays_the_reference()

@@ -10,7 +10,6 @@ from sandmill.llm import client as client_module
 from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import MODEL_ERROR, Act, Action, Ending, EpisodeLimits, Rollout, RolloutRecord, Step
-from sandmill.play.actions import parse_message
 from sandmill.play.env import MLEnv
 from sandmill.play.observation import escape_marks, observe
 from sandmill.play.react import ReactAgent
@@ -148,11 +147,8 @@ def test_output_cannot_leave_its_fence():
     [
         ("run_code", "[" * 100_000),
         ("run_code", '{"code": ' + "[" * 100_000),
-        ("run_code", '{"code": [1]}'),
         ("run_code", '{"code": "\\ud800"'),
         ("finish", '{"step": ' + "9" * 5_000 + "}"),
-        ("finish", '{"step": true}'),
-        ("finish", '{"step": 0}'),
         ("finish", '{"step": 1e400}'),
         ("nothing", "{}"),
         ("\ud800", None),
@@ -160,12 +156,6 @@ def test_output_cannot_leave_its_fence():
 )
 def test_a_tool_call_that_cannot_be_read_is_answered(name, arguments):
     assert isinstance(read_tool_call(name, arguments), str)
-
-
-def test_deep_names_in_a_message_are_no_tool():
-    for depth in (10, 500, 900, 100_000):
-        name = "[" * depth + "]" * depth
-        assert parse_message(f'<tool_call>{{"name": {name}, "arguments": {{}}}}</tool_call>').error
 
 
 def test_half_a_surrogate_pair_in_a_script_gives_a_rollout_that_can_be_stored():

@@ -1,19 +1,25 @@
-"""The lower end of a ceiling is the best score that was reached, by readers with ten times the items among others."""
+"""The lower end of a ceiling is the best score that was reached, by readers with ten times the items among others.
+
+Which items count for it, and how wide it may be.
+"""
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from sandmill.calibrate import appraisal
 from sandmill.calibrate.panel import PanelRun
 from sandmill.calibrate.readers import stated_facts
+from sandmill.calibrate.rungs import GradedTest
 from sandmill.design import design_task
 from sandmill.draw import draw_pilot, render
 from sandmill.models.base import Band
-from sandmill.models.calibration import LOOSE, Tier
+from sandmill.models.calibration import LOOSE, Ceiling, Tier
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
+from sandmill.scoring import get_metric
 from sandmill.seeds import ingest
 from tests.designs import SECRET
 
@@ -58,3 +64,17 @@ def test_readers_get_ten_times_the_items_and_the_best_score_of_all_is_the_lower_
     assert found.loose_above == LOOSE
     assert (found.low == 1.0) == (script == 1.0)
     assert script <= found.low
+
+
+def test_an_item_that_is_not_scored_is_of_neither_part():
+    is_final, is_scored, metric = np.array([True, False, False]), np.array([True, True, False]), get_metric("rmse")
+    assert GradedTest(is_final, is_final, metric).is_feedback.tolist() == [False, True, True]
+    assert GradedTest(is_final, is_final, metric, is_scored).is_feedback.tolist() == [False, True, False]
+
+
+def test_a_ceiling_is_loose_if_its_ends_are_a_share_of_the_gap_apart_which_was_a_fifth_before():
+    assert not Ceiling(low=0.83, high=1.0, kind="bracket").is_loose(trivial=0.0)
+    assert Ceiling(low=0.83, high=1.0, kind="bracket", loose_above=LOOSE).is_loose(trivial=0.0)
+    assert not Ceiling(low=0.86, high=1.0, kind="bracket", loose_above=LOOSE).is_loose(trivial=0.0)
+    assert Ceiling(low=0.75, high=1.0, kind="bracket").is_loose(trivial=0.0)
+    assert Ceiling(low=0.5, high=0.2, kind="bracket").is_loose(trivial=1.0)

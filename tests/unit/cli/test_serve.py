@@ -31,14 +31,6 @@ def no_sandbox(monkeypatch):
     monkeypatch.setattr("sandmill.sandbox.Sandbox", Box)
 
 
-def test_a_token_file_that_others_read_is_refused(token):
-    token.chmod(0o644)
-    said = refused("serve", "--port", "0", "--token-file", token)
-    assert "mode 0644, which lets other users read or write it" in said
-    assert f"chmod 600 {token}" in said
-    assert TOKEN not in said
-
-
 def test_a_source_without_tasks_is_refused(token, tmp_path):
     said = refused("serve", "--port", "0", "--token-file", token, tmp_path / "nothing", tmp_path / "neither")
     assert [word for word in ("nothing", "neither", "Nothing was started.") if word not in said] == []

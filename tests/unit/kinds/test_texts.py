@@ -15,6 +15,7 @@ from sandmill.draw.rows import draw_test
 from sandmill.kinds.library import load_folder
 from sandmill.kinds.text.channel import Nuisance, TextChannel, TextMedium, disturb_passages
 from sandmill.kinds.text.measures import measure_texts
+from sandmill.kinds.text.read import expand_texts
 from sandmill.kinds.text.render import render_texts, render_titled
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
@@ -260,3 +261,37 @@ def test_a_tool_fits_its_job_and_nobody_has_wages_and_no_work():
             for one in ones
         ]
         assert len({place for place, one in named if one in text}) == 1, text
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "space"),
+    [
+        pytest.param("wave gull keel", "hill barn mill", " ", marks=pytest.mark.slow),
+        pytest.param("волна чайка киль", "холм сарай мост", " ", marks=pytest.mark.slow),
+        ("江湖溪", "山竹田", ""),
+    ],
+)
+def test_topics_show_in_any_script(first, second, space):
+    rng = np.random.default_rng(0)
+    topics = rng.integers(2, size=160)
+    words = [list(part) if space == "" else part.split() for part in (first, second)]
+    texts = [space.join(rng.choice(words[topic], 40)) for topic in topics]
+    table = pd.DataFrame({"id": [f"i{row}" for row in range(160)], "note": texts})
+    train, test = expand_texts(table[:100].copy(), table[100:].reset_index(drop=True), "id")
+    assert list(train.columns) == list(test.columns)
+    assert "note" not in test
+    assert abs(np.corrcoef(test["note words 0"], topics[100:])[0, 1]) > 0.95
+
+
+def test_measures_count_own_words_and_not_those_of_a_quotation():
+    text = "You said “Dark, dark, dark.” Bright lamps shine on us today! The dull hill, what a pity. DARK it is not."
+    table = pd.DataFrame({"id": ["a"], "note": [text]})
+    cues = [
+        ("gloom", "grade", ['"bright"', '"dull"', '"dark"']),
+        ("pity", "presence", ['"what a pity", "alas"']),
+        ("place", "level", ['sea: "wave", "gull"', 'land: "hill", "barn"']),
+    ]
+    found = measure_texts(table, "id", cues).iloc[0]
+    assert found["gloom"] == pytest.approx((0.5 + 0.25) / 2.5)
+    assert found["pity"] == 1.25
+    assert found["place"] == "land"

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -129,14 +129,8 @@ def test_models_and_parameters_are_in_the_name_and_the_chain_is_not():
 
 def test_of_two_that_answer_at_once_both_go_on_with_the_first(tmp_path):
     recordings = Recordings(Store(str(tmp_path)))
-    kept = []
-    threads = [
-        threading.Thread(target=lambda n=n: kept.append(recordings.add(PROMPT, _reply(text=str(n))))) for n in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        kept = list(pool.map(lambda n: recordings.add(PROMPT, _reply(text=str(n))), range(8)))
     assert {reply.text for reply in kept} == {recordings.find("ab" * 32).text}
     assert all(reply.paid.usd > 0 for reply in kept)
 

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Act, Ending, FeedbackStatus, Marker
 from sandmill.play.env import run_sync
 from sandmill.store.files import Store
-from tests.docs_commands import blocks
+from tests.docs_commands import texts
 from tests.publishing import publish_splits
 from tests.unit.play.runner import SAMPLE, PreparedRunner, result_of, sample_of, truth_of
 
@@ -213,20 +214,16 @@ def test_steps_out_of_place_are_refused(task):
     async def before():
         await sandmill.MLEnv(sandmill.open_task(task)).step(Act.finish())
 
+    async def after():
+        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=PreparedRunner([])))
+        await env.reset()
+        for _ in range(2):
+            await env.step(Act.finish())
+
     with pytest.raises(InputError, match="a step before reset"):
         asyncio.run(before())
     with pytest.raises(InputError, match="a step after the end"):
-        play_on(task)
-
-
-def play_on(task):
-    async def do():
-        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=PreparedRunner([])))
-        await env.reset()
-        await env.step(Act.finish())
-        await env.step(Act.finish())
-
-    asyncio.run(do())
+        asyncio.run(after())
 
 
 def test_bad_settings_are_refused(task):
@@ -280,13 +277,10 @@ def test_calls_of_several_threads_run_at_the_same_time():
     async def meet():
         await asyncio.to_thread(met.wait)
 
-    threads = [threading.Thread(target=run_sync, args=(meet(),)) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    run_sync(meet())
-    for thread in threads:
-        thread.join()
-    assert not met.broken
+    with ThreadPoolExecutor(2) as pool:
+        others = pool.map(lambda _: run_sync(meet()), range(2))
+        run_sync(meet())
+    assert list(others) == [None, None]
 
 
 def test_a_call_works_inside_the_event_loop_of_a_notebook():
@@ -303,7 +297,7 @@ def test_the_episode_of_the_readme_runs_as_pasted(tmp_path, monkeypatch):
     monkeypatch.setenv("SANDMILL_CACHE", str(tmp_path / "cache"))
     runner = PreparedRunner(lambda code, public: result_of(submission=(public / SAMPLE).read_bytes()))
     monkeypatch.setattr("sandmill.play.task.shared_sandbox", lambda: runner)
-    (code,) = (text for _, text in blocks("README.md", "python") if "SyncMLEnv" in text)
+    (code,) = (text for text in texts("README.md", "python") if "SyncMLEnv" in text)
     found: dict[str, Any] = {}
     exec(code, found)
     assert len(runner.calls) == 1

@@ -2,7 +2,7 @@
 
 import json
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -108,9 +108,8 @@ def make_fake(draft, has_torch):
 def test_one_of_two_creators_creates(monkeypatch, tmp_path):
     made = []
     monkeypatch.setattr(module, "_make", lambda *a: (made.append(a), make_fake(*a)))
-    threads = [threading.Thread(target=create_agent_env, args=(tmp_path / "env",)) for _ in range(4)]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(create_agent_env, [tmp_path / "env"] * 4))
     assert len(made) == 1
     assert find_agent_env(tmp_path / "env")
 

@@ -43,24 +43,21 @@ def test_what_is_no_file_of_its_own_is_no_submission(name, warm, public, tmp_pat
     assert "submission.csv" in result.detail
 
 
-def test_a_submission_comes_back_with_figures(box, public):
-    result = box.run("print('out'); x = bytearray(100 << 20); open('submission.csv', 'w').write('x')", public=public)
-    assert (result.outcome, result.submission, result.stdout) == (Outcome.OK, b"x", "out\n")
-    assert 0 < result.duration_s < 30
-    assert result.isolation.value == box.backend
-
-
-def test_figures_are_those_of_the_run(box, public):
+def test_a_submission_comes_back_with_the_figures_of_its_run(box, public):
     code = """
 import time
 x = bytearray(b"1") * (200 << 20)
 started = time.process_time()
 while time.process_time() - started < 0.5: pass
+print("out")
+open("submission.csv", "w").write("x")
 """
     result = box.run(code, public=public)
+    assert (result.outcome, result.submission, result.stdout) == (Outcome.OK, b"x", "out\n")
     assert 0.4 < result.cpu_s < 5
     assert 200 < result.peak_mb < 1000
-    assert result.duration_s >= 0.5
+    assert 0.5 <= result.duration_s < 30
+    assert result.isolation.value == box.backend
 
 
 def test_what_the_caller_holds_is_not_the_run_s(box, public):

@@ -450,16 +450,6 @@ def test_a_scratch_folder_travels_there_and_back(sites, public, tmp_path):
     assert (scratch / "link").is_symlink()
 
 
-def test_files_beyond_the_limit_stay_and_are_reported(sites, public, tmp_path):
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    (scratch / "a").write_bytes(bytes(3 << 20))
-    (scratch / "b").write_text("small")
-    ran = connect(sites.open(), scratch_mb=1).run("list", public=public, scratch=scratch)
-    assert (ran.stdout, ran.detail) == ("b\n", "1 path was not sent, first a")
-    assert (scratch / "a").stat().st_size == 3 << 20
-
-
 def test_a_server_removes_no_files_that_were_not_sent_and_writes_through_no_link(public, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()

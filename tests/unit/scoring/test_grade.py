@@ -1,15 +1,20 @@
 import json
+import math
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandmill.errors import InputError
 from sandmill.models.calibration import BoardEntry, Thresholds, Tier
 from sandmill.models.package import TaskFile
 from sandmill.models.reports import Medal, Outcome
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.grading import grade_folder, grade_submission
 from sandmill.scoring.grading.private_half import read_private, read_regular_file
+from sandmill.scoring.medals import medal_of
 from sandmill.scoring.submission import read_answers
 from tests.designs import make_rendered
 from tests.factories import CALIBRATION
@@ -72,6 +77,24 @@ def test_medals_are_inclusive_the_median_strict_and_ties_take_the_better_place(
     assert report.position_score == pytest.approx((6 - position + 1) / 6)
     assert report.gap_closed == pytest.approx((accuracy - 0.5) / 0.5)
     assert report.feedback_score == 1.0
+
+
+HIGHER = Thresholds(gold=0.9, silver=0.8, bronze=0.7, median=0.6)
+LOWER = Thresholds(gold=0.1, silver=0.2, bronze=0.3, median=0.4)
+BARS = ((0.9, Medal.GOLD), (0.899996, Medal.GOLD), (0.89999, Medal.SILVER), (0.7, Medal.BRONZE), (0.69999, None))
+
+
+@pytest.mark.parametrize(("score", "medal"), [*BARS, (math.nan, None)])
+def test_a_score_at_the_bar_earns_the_medal_after_rounding_in_both_directions(score, medal):
+    assert medal_of(score, HIGHER, is_lower_better=False) is medal
+    assert medal_of(1 - score, LOWER, is_lower_better=True) is medal
+
+
+@given(trivial=st.floats(-10, 10), gap=st.floats(0.01, 10), share=st.floats(-2, 2))
+def test_the_gap_scale_does_not_know_the_direction(trivial, gap, share):
+    score = trivial + share * gap
+    assert gap_closed(score, trivial, trivial + gap) == pytest.approx(share, abs=1e-6)
+    assert gap_closed(-score, -trivial, -trivial - gap) == pytest.approx(share, abs=1e-6)
 
 
 def test_no_submission_and_an_invalid_one_score_nothing(package, calibration):

@@ -31,15 +31,12 @@ def _mixed(written):
     return "all"
 
 
-def test_every_child_of_a_folder_is_a_source_in_the_order_of_names(written):
+def test_every_child_of_a_folder_but_hidden_ones_is_a_source_or_skipped_with_the_reason(written):
     intake = ingest((_mixed(written),))
     assert [seed.id for seed in intake.supported] == ["parcel-delays", "c-table"]
     assert [seed.id for seed in intake.unsupported] == ["a-competition", "d-competition"]
     assert ingest(("all/",)).supported == intake.supported
-
-
-def test_what_is_no_seed_is_skipped_with_the_reason_and_hidden_children_are_not_looked_at(written):
-    assert ingest((_mixed(written),)).skipped == (
+    assert intake.skipped == (
         SkippedSource(source="all/README.md", reason="a .md file"),
         SkippedSource(source="all/e-notes", reason="a folder with notes.txt"),
         SkippedSource(source="all/f-empty", reason="an empty folder"),

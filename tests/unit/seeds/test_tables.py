@@ -1,4 +1,4 @@
-"""Folders with a table: real tables profiled, and the rule that names the task."""
+"""Folders with a table: real tables profiled, the rule that names the task, and what a person should hear about."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from sandmill.errors import SeedError
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.seeds import ingest, survey
-from sandmill.seeds.table_files import TABLE_SUFFIXES, open_table
+from sandmill.seeds.table_files import MAX_CELL, TABLE_SUFFIXES, open_table
 from sandmill.seeds.tabular import measure
 
 
@@ -272,3 +272,51 @@ def test_of_several_tables_the_one_with_the_target_must_be_named(written):
     assert "Name the one with the target under table" in str(error.value)
     with pytest.raises(SeedError, match=r'expected the table "other\.csv"'):
         ingest((seed_beside(written, "table: other.csv\n"),))
+
+
+def _small(rows=60, **columns):
+    return pl.DataFrame({"x": [n % 7 for n in range(rows)], "late": [n % 2 for n in range(rows)]} | columns)
+
+
+def _notes(source):
+    return [note.text for note in ingest((source,)).notes]
+
+
+def test_rows_without_a_target_are_left_out_and_counted(written):
+    late = [None if n < 6 else n % 2 for n in range(60)]
+    gaps = ["" if n < 6 else "z" for n in range(60)]
+    folder = written.table("few", _small(late=late, gaps=gaps, t=list(range(60))).write_csv())
+    assert _notes(folder) == ['6 of 60 rows have no value of the target "late" and are left out']
+    seed = ingest((folder,)).supported[0]
+    assert seed.structure.rows_train == 54
+    assert seed.structure.positive_share == 0.5
+    assert seed.structure.missing_share == 0
+    assert _notes(written.table("none", _small().write_csv())) == []
+
+
+def test_a_target_that_a_third_of_the_rows_lack_is_a_problem(written):
+    late = [None if n % 3 == 0 else n % 2 for n in range(60)]
+    with pytest.raises(SeedError, match='no value in 20 of 60 rows of "late"'):
+        ingest((written.table("third", _small(late=late).write_csv()),))
+
+
+HUGE = "a" * (MAX_CELL + 1)
+CELLS = {
+    "plain": f"x,late\n1,0\n{HUGE},1\n",
+    "quoted": f'x,late\n1,0\n"{"a,b" * (MAX_CELL // 2)}",1\n',
+    "never closed": f'x,late\n1,0\n"{"a,b" * (MAX_CELL // 2)}',
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_giant_cell_is_named_by_its_line(written, name):
+    with pytest.raises(SeedError, match="line 3: saw a cell of more than 1 MB"):
+        ingest((written.table("giant", CELLS[name]),))
+
+
+def test_a_giant_cell_of_a_parquet_table_is_named_by_its_column(written):
+    written.table("giant", "")
+    Path("giant/table.csv").unlink()
+    _small(rows=2, note=["a", HUGE]).write_parquet("giant/table.parquet")
+    with pytest.raises(SeedError, match='saw a cell of more than 1 MB in the column "note"'):
+        ingest(("giant",))

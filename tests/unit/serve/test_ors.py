@@ -1,15 +1,15 @@
 """The Open Reward Standard: lists, sessions and their ends, over a box that obeys words instead of running Python."""
 
-import http.client
 import json
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 
+import sandmill
 from sandmill.errors import InputError
 from sandmill.models.names import split_fresh_id
 from sandmill.serve.ors import add_routes
@@ -38,10 +38,7 @@ def site(open_site, release) -> Site:
 
 def listen_to(site: Site, path: str, body: Any, headers: dict[str, str]) -> list[tuple[str, str]]:
     """Post, and return the events of the reply."""
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
-    sent = {"X-API-Key": TOKEN, "Content-Type": "application/json"} | headers
-    connection.request("POST", path, json.dumps(body), sent)
-    response = connection.getresponse()
+    response = site.begin("POST", path, body, {"Authorization": "", "X-API-Key": TOKEN} | headers).getresponse()
     text = response.read().decode()
     assert response.status == 200, text
     assert response.headers["content-type"].startswith("text/event-stream")
@@ -90,16 +87,10 @@ def test_the_endless_split_gives_fresh_tasks_of_train_by_index(site, release):
     listed = [task["task_id"] for task in site.ask("POST", "/task_range", ask)[1]["tasks"]]
     assert len(set(listed)) == len(listed) == 2 * len(train)
     assert sorted(split_fresh_id(name)[0] for name in listed) == sorted(2 * train)
-    assert listed == [task.id for _, task in zip(listed, sandmill_endless(release), strict=False)]
+    assert listed == [task.id for _, task in zip(listed, sandmill.load(release).endless(), strict=False)]
     last = site.ask("POST", "/task", {"split": "train-endless", "index": number - 1})
     assert last[0] == 200
     assert site.ask("POST", "/tasks", {"split": "train-endless"})[0] == 400
-
-
-def sandmill_endless(release: str) -> Any:
-    import sandmill
-
-    return sandmill.load(release).endless()
 
 
 def test_an_episode_is_played_to_its_single_reward(site, release, answers):
@@ -137,9 +128,7 @@ def test_long_results_arrive_in_pieces_with_all_spaces(site):
 def test_a_call_whose_client_went_away_can_be_asked_for_again(site):
     create(site)
     body = {"name": "run_code", "input": {"code": "sleep 1\nprint late"}}
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
-    headers = {"X-API-Key": TOKEN, "Content-Type": "application/json"} | SESSION
-    connection.request("POST", "/call", json.dumps(body), headers)
+    connection = site.begin("POST", "/call", body, SESSION)
     response = connection.getresponse()
     assert response.readline() == b"event: task_id\n"
     call_id = response.readline().decode().removeprefix("data: ").strip()
@@ -180,9 +169,7 @@ def test_sessions_of_a_token_are_capped_and_a_slot_is_free_after_delete(site):
 def test_silent_sessions_end_and_their_runs_are_killed(open_site, release):
     site = open_site(release, sessions=SessionSettings(most=1, idle_s=1.0))
     create(site)
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
-    headers = {"X-API-Key": TOKEN, "Content-Type": "application/json"} | SESSION
-    connection.request("POST", "/call", json.dumps({"name": "run_code", "input": {"code": "sleep 600"}}), headers)
+    connection = site.begin("POST", "/call", {"name": "run_code", "input": {"code": "sleep 600"}}, SESSION)
     assert connection.getresponse().readline() == b"event: task_id\n"
     connection.close()
     assert wait_until(lambda: site.box.runs and site.service.queue.is_idle, 30)
@@ -203,17 +190,10 @@ def test_the_wall_clock_ends_episodes_of_agents_that_never_come_back(open_site, 
 def test_episodes_wait_for_a_full_queue(open_site, release):
     site = open_site(release, concurrency=1, queue=0, sessions=SessionSettings())
     sessions = [{"X-Session-ID": f"session-{number}"} for number in range(3)]
-    results: list[Any] = []
     for one in sessions:
         create(site, one)
-    threads = [
-        threading.Thread(target=lambda one=one: results.append(call(site, "run_code", one, code="sleep 0.3")))
-        for one in sessions
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(lambda one: call(site, "run_code", one, code="sleep 0.3"), sessions))
     assert [result["ok"] for result in results] == 3 * [True]
 
 

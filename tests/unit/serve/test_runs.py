@@ -1,5 +1,3 @@
-import http.client
-import json
 import re
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +8,6 @@ from sandmill.models.run import RunLimits
 from sandmill.sandbox.public_folder import digest_of
 from sandmill.serve.queue import RUN_BYTES
 from tests.processes import wait_until
-from tests.servers import TOKEN
 
 
 def run(code: str, **more: object) -> dict[str, object]:
@@ -106,10 +103,7 @@ def test_a_full_queue_answers_429_and_a_batch_that_never_fits_422(site):
 
 
 def test_runs_of_a_client_that_goes_away_are_cancelled(site):
-    connection = http.client.HTTPConnection("127.0.0.1", site.port)
-    body = json.dumps({"runs": [run("sleep 60")] * 3}).encode()
-    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
-    connection.request("POST", "/v1/runs", body, headers)
+    connection = site.begin("POST", "/v1/runs", {"runs": [run("sleep 60")] * 3})
     assert wait_until(lambda: site.service.queue.running == 2)
     connection.sock.close()
     connection.close()
@@ -120,10 +114,7 @@ def test_runs_of_a_client_that_goes_away_are_cancelled(site):
 
 
 def test_a_long_run_sends_white_space_while_it_goes_on(site):
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
-    body = json.dumps({"runs": [run("sleep 1.3")]}).encode()
-    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
-    connection.request("POST", "/v1/runs", body, headers)
+    connection = site.begin("POST", "/v1/runs", {"runs": [run("sleep 1.3")]})
     # The first tells that the run has started, the last comes before the reply is encoded.
     assert re.match(rb' ?\n{3,}{"results"', connection.getresponse().read())
 

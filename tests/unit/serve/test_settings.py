@@ -37,8 +37,10 @@ def test_a_token_is_the_line_of_its_file(tmp_path):
     ],
 )
 def test_a_weak_or_open_token_is_refused(tmp_path, text, mode, saw):
-    with pytest.raises(InputError, match=saw):
+    with pytest.raises(InputError, match=saw) as caught:
         read_token(write(tmp_path / "token", text, mode))
+    assert mode == 0o600 or f"chmod 600 {tmp_path / 'token'}" in str(caught.value)
+    assert "0123456789" not in str(caught.value)
 
 
 def test_a_token_file_is_a_regular_file(tmp_path):
