@@ -30,8 +30,8 @@ TOWARD_READERS = 0.75
 """How far gold lies on the way from the best blind run to the better readers. Half-way, another blind search of the
 same strength as the best one of the panel often wins it."""
 TOWARD_READERS_IN_PROSE = 0.9
-"""The same of tables that say facts in prose, spread or contested: a parser that knows how they may be worded reads
-half of these facts."""
+"""The same of tables that say facts in prose, spread or contested, of which a parser that knows how they may be worded
+reads half, and of media, of which other searches find more than the panel."""
 LEAST_FALL = 0.022
 """Least distance of neighbouring milestones, as a share of the gap: a little above `LEAST_STEP`, since scores are
 rounded."""
@@ -134,7 +134,7 @@ class MilestoneRule:
 
 def toward_readers(spec: TaskSpec) -> float:
     """Return how far gold of a design with readers lies on the way to them."""
-    is_plain = spec.channel is not None or spec.reading_level in ("plain", "none")
+    is_plain = spec.channel is None and spec.reading_level in ("plain", "none")
     return TOWARD_READERS if is_plain else TOWARD_READERS_IN_PROSE
 
 

@@ -33,6 +33,7 @@ from sandmill.calibrate.steadiness import resample_milestones, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import BoardEntry, Difficulty, MilestoneEntry, Milestones, Tier
+from sandmill.models.channel import Channel
 from sandmill.models.hints import Hint, Sentinel
 from sandmill.scoring import get_metric
 from tests.factories import make_spec
@@ -312,4 +313,7 @@ def test_gold_lies_above_every_blind_run_that_decides_it(shares: list[float], fi
 )
 def test_gold_lies_nearer_to_readers_where_facts_are_not_said_plainly(levels, expected):
     hints = tuple(Hint(fact=Sentinel(column="a", value=-9.0), text="t", level=level) for level in levels)
-    assert toward_readers(make_spec().model_copy(update={"hints": hints})) == expected
+    spec = make_spec().model_copy(update={"hints": hints})
+    assert toward_readers(spec) == expected
+    of_media = spec.model_copy(update={"channel": Channel(kind="text", column="text", meaning="Text")})
+    assert toward_readers(of_media) == TOWARD_READERS_IN_PROSE
