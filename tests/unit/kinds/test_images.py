@@ -99,6 +99,7 @@ def test_what_pictures_show_is_measured_in_them(scene):
     shaped = pixels if pixels.ndim == 4 else pixels[..., None].repeat(3, axis=3)
     found = estimates(shaped.astype(np.float32), measuring_lines(channel.cues))
     assert np.isfinite(found.to_numpy(float)).all()
+    assert set(found.dtypes) == {np.dtype(float)}, "models fit other numbers differently in scripts than in the panel"
     wrong = {}
     for name, sight in sights.items():
         made = found[name].to_numpy(float)

@@ -81,7 +81,7 @@ def estimates(pixels: np.ndarray, lines: tuple[str, ...]) -> pd.DataFrame:
 
 def on_scale(reading: np.ndarray, low: float, high: float) -> np.ndarray:
     """Put a reading on the scale of its column, which is 0 at one end and 1 at the other."""
-    return np.round((reading - low) / (high - low), 5)
+    return np.round((np.asarray(reading, dtype=float) - low) / (high - low), 5)
 
 
 def soften(values: np.ndarray, wide: float, high: float = 0) -> np.ndarray:
