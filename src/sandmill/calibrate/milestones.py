@@ -30,8 +30,10 @@ TOWARD_READERS = 0.75
 """How far gold lies on the way from the best blind run to the better readers. Half-way, another blind search of the
 same strength as the best one of the panel often wins it."""
 TOWARD_READERS_IN_PROSE = 0.9
-"""The same of tables that say facts in prose, spread or contested, of which a parser that knows how they may be worded
-reads half, and of media, of which other searches find more than the panel."""
+"""The same of tables that say facts in prose, spread or contested: a parser that knows how they may be worded reads
+half of these facts."""
+TOWARD_READERS_OF_MEDIA = 0.8
+"""The same of pictures, sounds, texts, signals and graphs. Nearer to the readers, fewer scripts of theirs are gold."""
 LEAST_FALL = 0.022
 """Least distance of neighbouring milestones, as a share of the gap: a little above `LEAST_STEP`, since scores are
 rounded."""
@@ -134,8 +136,9 @@ class MilestoneRule:
 
 def toward_readers(spec: TaskSpec) -> float:
     """Return how far gold of a design with readers lies on the way to them."""
-    is_plain = spec.channel is None and spec.reading_level in ("plain", "none")
-    return TOWARD_READERS if is_plain else TOWARD_READERS_IN_PROSE
+    if spec.channel is not None:
+        return TOWARD_READERS_OF_MEDIA
+    return TOWARD_READERS if spec.reading_level in ("plain", "none") else TOWARD_READERS_IN_PROSE
 
 
 def gold_on_pilot(found: Milestones) -> float:

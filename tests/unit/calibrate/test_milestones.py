@@ -17,6 +17,7 @@ from sandmill.calibrate.milestones import (
     SILVER_BELOW,
     TOWARD_READERS,
     TOWARD_READERS_IN_PROSE,
+    TOWARD_READERS_OF_MEDIA,
     MilestoneRule,
     least_gold,
     least_step,
@@ -316,4 +317,4 @@ def test_gold_lies_nearer_to_readers_where_facts_are_not_said_plainly(levels, ex
     spec = make_spec().model_copy(update={"hints": hints})
     assert toward_readers(spec) == expected
     of_media = spec.model_copy(update={"channel": Channel(kind="text", column="text", meaning="Text")})
-    assert toward_readers(of_media) == TOWARD_READERS_IN_PROSE
+    assert toward_readers(of_media) == TOWARD_READERS_OF_MEDIA
