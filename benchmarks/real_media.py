@@ -31,7 +31,7 @@ ANSWERS = {
     "regression": (TargetKind.REGRESSION, MetricName.RMSE),
     "count": (TargetKind.REGRESSION, MetricName.RMSE),
 }
-"""Target and metric of tables, by the kind of target that `real_tables` names."""
+"""Target and metric that a table is scored with, for each `RealTable.kind`."""
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def choose_rule(
     plain = [motif for motif in wanted if motif.motif in PLAIN_KINDS]
     leading = [motif for motif in plain if set(not_leading).isdisjoint(columns_of(motif))] if not_leading else plain
     if not_leading and not leading:
-        # Before any other motif, or none of the columns that may lead would be left.
+        # Drawn before all other motifs: these could use up the columns that the leading motif may read.
         leading = _choose(PLAIN_KINDS, 1, vocabulary, {*reserved, *not_leading}, rng)
         read = {name for motif in leading for name in columns_of(motif)}
         wanted = [motif for motif in wanted if read.isdisjoint(columns_of(motif))]

@@ -41,7 +41,7 @@ class TokenGroup(Frozen):
     is_ranked: bool = False
     """Whether the k-th pattern is k times as rare as the first."""
     is_bound: bool = False
-    """Whether the tokens only stand after words of their own readings."""
+    """Whether tokens of the group always follow one of its own phrases, never a phrase that fits any token."""
 
     @model_validator(mode="after")
     def _every_token_can_be_read(self) -> "TokenGroup":
