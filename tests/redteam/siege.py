@@ -195,7 +195,7 @@ def _assert_unpaid(attack: Attack, target: Target, grade: GradeReport) -> None:
     sample = target.grade(target.sample)
     luck = LUCK if target.sample.count(b"\n") > MANY_ROWS else LUCK_OF_FEW
     most = {"nothing": reward_of(sample), "luck": luck, "prediction": 1.0}[attack.pays]
-    assert reward_of(grade) <= most, grade
+    assert reward_of(grade) <= most, (reward_of(grade), most, target.task.facts.kind, attack.code[-200:], grade)
     if grade.outcome is not Outcome.OK:
         assert all(reward_of(grade, preset) <= reward_of(sample, preset) for preset in PRESETS), grade
     if attack.pays == "nothing":

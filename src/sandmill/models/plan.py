@@ -35,6 +35,16 @@ class Slot(Frozen):
         """The seed's structure, with the draft's metric and split where there is one."""
         return self.draft.structure_of(self.seed.structure) if self.draft else self.seed.structure
 
+    def without_scores(self) -> "Slot":
+        """Return the slot with a seed on whose table no model was scored: only the band sets the noise of a design."""
+        structure = self.seed.structure
+        profile = structure.profile
+        if profile is None:
+            return self
+        unscored = profile.model_copy(update={"linear_score": None, "boosting_score": None})
+        known = structure.model_copy(update={"profile": unscored})
+        return self.model_copy(update={"seed": self.seed.model_copy(update={"structure": known})})
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -52,6 +62,14 @@ class Attempt:
     replicate: int = 0
     design_band: Band | None = None
     """Band that the design is made for, if not the slot's: what texts state depends on it."""
+    has_scores: bool = True
+    """Whether scores of models on the seed's table, if they are known, decide how well the target can be known."""
+
+    @property
+    def design_slot(self) -> Slot:
+        """The slot as its design is made: with this band, and without the scores of its seed if they are given up."""
+        slot = self.slot.model_copy(update={"band": self.design_band or self.slot.band})
+        return slot if self.has_scores else slot.without_scores()
 
 
 class BuildPlan(Frozen):

@@ -125,7 +125,7 @@ def rejection_of(findings: Sequence[Finding]) -> ItemRejected:
 def _design(job: AttemptJob) -> TaskSpec:
     """Design a slot. A fresh variant draws its domain: the one that was the slot's turn may be what failed."""
     attempt = job.attempt
-    slot = attempt.slot.model_copy(update={"band": attempt.design_band or attempt.slot.band})
+    slot = attempt.design_slot
     if attempt.round > 0 or attempt.variant > 0:
         slot = slot.model_copy(update={"place": None})
     name = f"slot {slot.number} round {attempt.round} variant {attempt.variant}"

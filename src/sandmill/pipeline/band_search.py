@@ -32,12 +32,16 @@ LEAST_TURN = 0.02
 MOST_FAULTS = 6
 """Designs of one slot and round that may be refused for other reasons than their difficulty: the panel ran for them in
 vain, and the next round tries the slot with another seed."""
+SCORED = 4
+"""Fresh designs whose noise follows from the scores of models on the seed's table. If none of them is in the band, or
+all stop at one end of the hardness scale, the noise of the others follows from their hardness alone."""
+_DOUBT = 3.0
+"""Designs by whose number a mean miss of the typical difficulty counts half."""
 SETTLING = 4
 """Further attempts, accepted in any band, for slots whose nearest design failed a later stage."""
 NEAREST = 2
 """Designs nearest to the band that are tried again, accepted in any band. Then come fresh ones of medium difficulty,
-which most often become tasks: a lack of room above the best blind run is usual at the easy end. With the score of a
-seed every other one is easy, since of tables with a few coarse columns and a low score no other becomes a task."""
+which most often become tasks: a lack of room above the best blind run is usual at the easy end."""
 _LEAST_GAIN = 1e-9
 
 
@@ -118,38 +122,59 @@ class SlotSearch:
     """Attempts that were accepted in every band."""
     faults: int = 0
     """Designs that were refused for another reason than their difficulty."""
+    has_scores: bool = field(init=False)
+    """Whether designs still follow the scores of models on the seed's table."""
 
     @property
     def is_open(self) -> bool:
         """Whether another attempt is due."""
         return not self.is_closed and self.tried < ATTEMPTS + SETTLING and self.faults < MOST_FAULTS
 
+    def __post_init__(self) -> None:
+        profile = self.slot.seed.structure.profile
+        self.has_scores = profile is not None and profile.boosting_score is not None
+
     def next_attempt(self) -> Attempt:
         """Choose the next design: steer the current variant, start a fresh one, or settle for another band."""
         self.tried += 1
-        structure, band = self.slot.structure, self.slot.band
         nearest = min(self.misses, key=lambda miss: miss.distance, default=None)
         is_far = nearest is not None and nearest.distance > FAR
-        self.has_settled |= self.tried > ATTEMPTS or (
-            len(self.stuck) >= STUCK_DESIGNS and (is_far or self._is_hopeless)
-        )
+        is_beyond = len(self.stuck) >= STUCK_DESIGNS and (is_far or self._is_hopeless)
+        if self.has_scores and (is_beyond or self.variant >= SCORED):
+            self.has_scores, self.stuck, is_beyond = False, [], False
+            self.variant, self.path = self.variant + bool(self.path), []
+        self.has_settled |= is_beyond or self.tried > ATTEMPTS
         self.settled += self.has_settled
         if self.has_settled and nearest and self.settled <= NEAREST:
             self.misses.remove(nearest)
             return replace(nearest.attempt, number=self.tried, any_band=True)
         if not self.has_settled and 0 < len(self.path) < STEERS:
             tried = [(miss.attempt.hardness, miss.difficulty) for miss in self.path]
-            hardness = steer(structure, band, tried)
+            hardness = steer(self._structure, self.slot.band, tried)
             if all(abs(hardness - turned) >= LEAST_TURN for turned, _ in tried):
-                parent = self.path[-1].fingerprint
-                return Attempt(self.slot, self.round, self.tried, self.variant, hardness, parent)
+                return self._attempt(hardness, parent=self.path[-1].fingerprint)
         if self.has_settled or self.path:
             self.start_over()
         if self.has_settled:
-            band = Band.EASY if self.settled % 2 == 0 and aim_of(structure, Band.EASY) else Band.MEDIUM
-            hardness = first_hardness(structure, band)
-            return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=True, design_band=band)
-        return Attempt(self.slot, self.round, self.tried, self.variant, first_hardness(structure, band))
+            hardness = first_hardness(self._structure, Band.MEDIUM)
+            return replace(self._attempt(hardness), any_band=True, design_band=Band.MEDIUM)
+        return self._attempt(self._first_hardness())
+
+    @property
+    def _structure(self) -> Structure:
+        return (self.slot if self.has_scores else self.slot.without_scores()).structure
+
+    def _attempt(self, hardness: float, parent: str | None = None) -> Attempt:
+        place = self.slot, self.round, self.tried, self.variant
+        return Attempt(*place, hardness, parent, has_scores=self.has_scores)
+
+    def _first_hardness(self) -> float:
+        """Return the hardness of a fresh design: that of typical ones, corrected by how far those so far were off."""
+        curve = difficulty_curve(self._structure, self.slot.band)
+        alike = [miss for miss in self.misses if miss.attempt.has_scores == self.has_scores]
+        off = sum(miss.difficulty - float(np.interp(miss.attempt.hardness, HARDNESS, curve)) for miss in alike)
+        aim = AIM[self.slot.band] - off / (len(alike) + _DOUBT)
+        return round(_typical_hardness(self._structure, self.slot.band, aim), 3)
 
     def note_miss(self, miss: Miss) -> None:
         """Remember a design outside the band, so that the next attempt is steered from it."""

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from sandmill.calibrate.stage import Calibrated
+from sandmill.design.difficulty_curves import aim_of
 from sandmill.errors import INTERNAL_ERROR
 from sandmill.fingerprint import digest
 from sandmill.models.base import Band, Stage
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.structure import ColumnMix, MetricName, TargetKind
 from sandmill.pipeline import attempt as module
 from sandmill.pipeline.attempt import AttemptJob, Failed, prove, run_attempt
@@ -18,6 +19,7 @@ from sandmill.pipeline.band_search import (
     ATTEMPTS,
     MOST_FAULTS,
     NEAREST,
+    SCORED,
     SETTLING,
     STUCK_DESIGNS,
     Miss,
@@ -160,7 +162,7 @@ def test_when_the_budget_is_spent_the_nearest_design_is_taken_whatever_its_band(
     for number in range(ATTEMPTS):
         attempt = search.next_attempt()
         assert not attempt.any_band
-        miss(search, attempt, 0.9 - 0.04 * (number == 4))
+        miss(search, attempt, 0.05 if number % 2 else 0.66 - 0.08 * (number == 4))
         hardness[number] = (attempt.variant, attempt.hardness)
     settled = search.next_attempt()
     assert settled.any_band
@@ -178,15 +180,36 @@ def test_when_the_budget_is_spent_the_nearest_design_is_taken_whatever_its_band(
         assert settled.design_band is Band.MEDIUM
 
 
-def test_every_second_fresh_design_of_a_known_table_that_settles_is_easy():
+def scored_slot(band):
     scores = {"linear_score": 0.2, "boosting_score": 0.2}
-    asked = structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, profile=scores)
-    search = SlotSearch(Slot(number=3, seed=seed_of(asked), band=Band.HARD), 0)
-    bands = []
-    while search.is_open:
-        bands.append(search.next_attempt().design_band)
-        search.start_over()
-    assert bands[ATTEMPTS:] == [Band.MEDIUM, Band.EASY] * 2
+    return Slot(
+        number=3,
+        seed=seed_of(structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, profile=scores)),
+        band=band,
+    )
+
+
+@pytest.mark.parametrize("difficulty", [None, 1.0])
+def test_the_scores_of_a_table_are_given_up_when_the_band_cannot_be_reached_with_them(difficulty):
+    """Either no fresh design was in the band, or all were too hard at the easy end."""
+    search, designs = SlotSearch(scored_slot(Band.EASY), 0), list[Attempt]()
+    while all(one.has_scores for one in designs):
+        designs.append(search.next_attempt())
+        search.start_over() if difficulty is None else miss(search, designs[-1], difficulty)
+    assert designs[-1].variant <= SCORED
+    assert len(designs) >= STUCK_DESIGNS
+    scored, free = designs[0].design_slot, designs[-1].design_slot
+    assert aim_of(scored.structure, Band.EASY)
+    assert aim_of(free.structure, Band.EASY) is None
+    assert designs[-1].slot.seed == designs[0].slot.seed
+
+
+def test_a_fresh_design_starts_easier_after_designs_that_were_harder_than_typical():
+    search = SlotSearch(SLOT, 0)
+    first = search.next_attempt()
+    for difficulty in (0.95, 0.9, 0.9):
+        miss(search, first, difficulty)
+    assert search.next_attempt().hardness < first.hardness
 
 
 def test_a_slot_closes_when_filled_or_spent():
@@ -246,4 +269,4 @@ def test_decisions_for_the_same_measurements_stay_what_they_were():
                 search.start_over()
             else:
                 miss(search, attempt, min(1.0, max(0.0, base + slope * attempt.hardness + rng.gauss(0, 0.05))))
-    assert digest(json.dumps(taken).encode())[:16] == "d79dd75ac90194fb"
+    assert digest(json.dumps(taken).encode())[:16] == "e4630d073db88eee"
