@@ -5,9 +5,11 @@ import sys
 from prefect import flow
 
 from sandmill.models.request import AuditRequest
-from tasks.operations import audited_state, verify_latest
+from sandmill.verify.audit import require_whole
+from tasks.operations import verify_latest
 from tasks.parameters import AuditOf
 from tasks.programs import run_flow
+from tasks.publishing import completed_state
 
 PROGRAMME = "python -m flows.audit_release"
 EXAMPLES = f"""{PROGRAMME} --release releases/nightly
@@ -17,7 +19,9 @@ EXAMPLES = f"""{PROGRAMME} --release releases/nightly
 @flow(name="audit-release", flow_run_name="{request.release}")
 def audit_release(request: AuditOf) -> str:
     """Read every byte of the latest version, run a sample of tasks again, report drift of libraries."""
-    return audited_state(verify_latest(request))
+    audit = verify_latest(request)
+    require_whole(audit)
+    return completed_state(audit.message, audit.release)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def fill_and_publish(plan: BuildPlan, settings: RunSettings, kept: KeptTasks | N
     report_release(plan, shards, settings)
     publication = publish_version(plan, shards, settings, kept)
     name_run_after_version(publication)
-    return completed_state(publication)
+    return completed_state(publication.message, publication.reference)
 
 
 def _build(request: BuildRequest, settings: RunSettings) -> None:

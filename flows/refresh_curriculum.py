@@ -6,9 +6,10 @@ from prefect import flow
 
 from flows.build_release import fill_and_publish
 from sandmill.models.request import RefreshRequest, RunSettings
-from tasks.operations import keep_frontier, plan_next_version, report_refresh, unchanged_state
+from tasks.operations import keep_frontier, plan_next_version, report_refresh
 from tasks.parameters import RefreshOf, Settings
 from tasks.programs import run_flow
+from tasks.publishing import completed_state
 
 PROGRAMME = "python -m flows.refresh_curriculum"
 EXAMPLES = f"""{PROGRAMME} --release releases/micro --rollouts rollouts/step-100
@@ -21,7 +22,7 @@ def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -
     refresh = plan_next_version(request, settings)
     report_refresh(refresh)
     if refresh.plan is None:
-        return unchanged_state(refresh)
+        return completed_state(refresh.message, refresh.release)
     return fill_and_publish(refresh.plan, refresh.settings, keep_frontier(refresh, request))
 
 

@@ -1,15 +1,12 @@
 """Policy for audits and refreshes."""
 
-from typing import cast
-
 from prefect import task
 from prefect.artifacts import create_markdown_artifact
-from prefect.states import Completed
 
 from sandmill.models.request import AuditRequest, RefreshRequest, RunSettings
 from sandmill.pipeline.publishing import KeptTasks
 from sandmill.pipeline.refresh import Refresh, keep_for_next, plan_refresh
-from sandmill.verify.audit import Audit, audit_release, require_whole
+from sandmill.verify.audit import Audit, audit_release
 from tasks.policies import STORED
 
 
@@ -17,12 +14,6 @@ from tasks.policies import STORED
 def verify_latest(request: AuditRequest) -> Audit:
     """Verify the latest version again from the store."""
     return audit_release(request)
-
-
-def audited_state(audit: Audit) -> str:
-    """Make the final state of the run: failed if something does not hold, with all of it."""
-    require_whole(audit)
-    return cast("str", Completed(message=audit.message, data=audit.release))
 
 
 @task(name="plan refresh", tags=["store"], **STORED)
@@ -46,8 +37,3 @@ def keep_frontier(refresh: Refresh, request: RefreshRequest) -> KeptTasks:
     """Store the tasks that stay for the next version."""
     kept = keep_for_next(refresh)
     return KeptTasks(version=refresh.version, shards=kept, tasks=len(refresh.kept), rollouts=request.rollouts)
-
-
-def unchanged_state(refresh: Refresh) -> str:
-    """Make the final state of a run that has nothing to do."""
-    return cast("str", Completed(message=refresh.message, data=refresh.release))

@@ -87,9 +87,9 @@ def name_run_after_version(publication: Publication) -> None:
     create_markdown_artifact("\n".join(page), key=f"{dataset}-version", description="The version and its commands")
 
 
-def completed_state(publication: Publication) -> str:
-    """Make the final state of the run. Its data is what callers of the flow get: `<root>/<dataset>@<version>`."""
-    return cast("str", Completed(message=publication.message, data=publication.reference))
+def completed_state(message: str, reference: str) -> str:
+    """Make the final state of a run. Its data is what callers of the flow get: `<root>/<dataset>@<version>`."""
+    return cast("str", Completed(message=message, data=reference))
 
 
 def is_cancelled() -> bool:

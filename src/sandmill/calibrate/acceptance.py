@@ -2,7 +2,7 @@
 
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import band_ends
+from sandmill.models.calibration import BAND_FLOORS
 
 ACCEPTED = (0.15, 0.92)
 """Difficulties that a search accepts. Of 240 designs, 94 % of those from 0.35 to 0.75 became tasks, but 1 of 9 below
@@ -12,7 +12,8 @@ OFF_BAND = "off_band"
 
 def accepted_range(band: Band) -> tuple[float, float]:
     """Return the difficulties that a search for a band accepts: at least the first, below the second."""
-    low, high = band_ends(band)
+    low = BAND_FLOORS[band]
+    high = min((floor for floor in BAND_FLOORS.values() if floor > low), default=1.0)
     return max(low, ACCEPTED[0]), min(high, ACCEPTED[1])
 
 

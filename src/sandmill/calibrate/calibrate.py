@@ -18,12 +18,12 @@ from sandmill.calibrate.measure import (
 from sandmill.calibrate.milestones import MilestoneRule, least_step, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.rungs import GradedTest
-from sandmill.calibrate.steadiness import ThresholdScores, require_order, resample_milestones, steadiness
+from sandmill.calibrate.steadiness import require_order, resample_milestones, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Tier
 from sandmill.scoring import Metric
-from sandmill.scoring.base import SCORE_DECIMALS, Array, Floats
+from sandmill.scoring.base import SCORE_DECIMALS, Array
 
 LEAST_ENTRIES = 20
 LEAST_COMPETENT = 5
@@ -102,7 +102,9 @@ def calibrate(
     trivial, best = final.ends()
     steps = gap_steps(bars, trivial, best)
     require_trivial_loses(trivial, bars, best)
-    steady = steadiness(_resampled(final, board, found, counts), metric)
+    middle = [entry.solver for entry in board if entry.tier in median_tiers(found)]
+    ends, rule = (final.said[TRIVIAL], final.oracle), MilestoneRule.of(found)
+    steady = steadiness(resample_milestones(final.truth, final.said, ends, middle, rule, metric, counts), metric)
     require_order(steady, sizing)
     usual = [final.said[run.name] for run in ran if run.tier is Tier.COMPETENT]
     hardness = difficulty(final.truth, usual, final.said[TRIVIAL], final.oracle, metric, counts)
@@ -121,12 +123,6 @@ def calibrate(
         sizing=sizing,
         difficulty=over_draws(hardness, entries),
     )
-
-
-def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones, counts: Floats) -> ThresholdScores:
-    names = [entry.solver for entry in board if entry.tier in median_tiers(found)]
-    ends = part.said[TRIVIAL], part.oracle
-    return resample_milestones(part.truth, part.said, ends, names, MilestoneRule.of(found), part.metric, counts)
 
 
 def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:

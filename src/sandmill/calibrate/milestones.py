@@ -84,7 +84,9 @@ class MilestoneRule:
         if not is_enough or (found.gold == "readers" and not counts[Tier.READER]):
             shown = ", ".join(f"{count} {tier}" for tier, count in counts.items() if count)
             raise ItemRejected(Stage.CALIBRATE, "panel_failed", f"too few runs decide thresholds: {shown or 'none'}")
-        distances = distances_to_level(found.entries)
+        runs = np.array([entry.shares for entry in found.entries])
+        # How far each run lies above the median ordinary pipeline of each training draw, shape (runs, draws).
+        distances = runs - np.median(runs[[entry.tier in ORDINARY for entry in found.entries]], axis=0)
         corrections = distances.mean(axis=1) - distances[:, 0]
         moved = {entry.solver: float(move) for entry, move in zip(found.entries, corrections, strict=True)}
         return cls(found, moved)
@@ -170,13 +172,6 @@ def least_step(entries: Sequence[MilestoneEntry]) -> float:
     would change places with the training draw.
     """
     return round(max(LEAST_FALL, unrelated_sd(entries) + ROUNDING), 6)
-
-
-def distances_to_level(entries: Sequence[MilestoneEntry]) -> Floats:
-    """Return how far each run lies above the median ordinary pipeline of each training draw, shape (runs, draws)."""
-    shares = np.array([entry.shares for entry in entries])
-    ordinary = np.array([entry.tier in ORDINARY for entry in entries])
-    return np.asarray(shares - np.median(shares[ordinary], axis=0))
 
 
 def best_blind(tiers: Mapping[str, Tier], centred: Mapping[str, Floats]) -> Floats:
@@ -313,18 +308,13 @@ def _score(entry: BoardEntry | MilestoneEntry, part: Part) -> float:
 
 
 def unrelated_sd(entries: Sequence[MilestoneEntry]) -> float:
-    """Return the standard deviation over draws of the distance of two unrelated runs; 0 for one draw.
+    """Return the standard deviation over draws of the distance of two unrelated runs, pooled; 0 for one draw.
 
     Args:
         entries: runs with the share that they close after each draw. Those of the competent tier count.
     """
     usual = [entry.shares for entry in entries if entry.tier is Tier.COMPETENT]
-    return distance_sd(list(combinations(usual, 2)))
-
-
-def distance_sd(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
-    """Return the standard deviation over draws of the distance of two runs, pooled over pairs; 0 for one draw."""
-    distances = np.array([np.subtract(one, other) for one, other in pairs])
+    distances = np.array([np.subtract(one, other) for one, other in combinations(usual, 2)])
     if not distances.size or distances.shape[1] < 2:
         return 0.0
     return float(np.sqrt(distances.var(axis=1, ddof=1).mean()))

@@ -159,7 +159,8 @@ def read_package(package: TaskPackage) -> PackageTables:
     samples = {layout.sample: sample_csv} if sample_csv else {}
     sample = read_csv(samples, layout.sample, [facts.id_column, *facts.submission_columns], faults)
     answers = read_csv(package.private, ANSWERS, [facts.id_column, *facts.target_columns, PART], faults)
-    if sample is not None and answers is not None and not faults and is_judged_by_item(facts):
+    has_many = facts.encoding in ("pairs", "dense", "strings", "runs")  # several answer rows an item, or masks
+    if has_many and sample is not None and answers is not None and not faults:
         if not sample[facts.id_column].equals(answers[facts.id_column]):
             faults.append(f"{layout.sample}: its answer rows are not those of {ANSWERS}, in the same order")
         sample = by_item(layout.sample, sample, facts, faults)
@@ -263,11 +264,6 @@ def _numbers(cells: pl.Series) -> Array:
 def date_columns(spec: TaskSpec) -> list[tuple[Column, Date]]:
     """Return the columns whose cells are dates, with their spans."""
     return [(column, date) for column in spec.mechanism.columns if isinstance(date := column.distribution, Date)]
-
-
-def is_judged_by_item(facts: TaskFacts) -> bool:
-    """Whether items have several answer rows, or masks."""
-    return facts.encoding in ("pairs", "dense", "strings", "runs")
 
 
 def by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, faults: list[str]) -> pl.DataFrame:

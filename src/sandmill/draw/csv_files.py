@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.kinds.files.tables import child_columns, csv_bytes, write_child
+from sandmill.kinds.files.tables import child_columns, csv_bytes
 from sandmill.kinds.table import TABLE
 from sandmill.mechanism.child import Events
 from sandmill.mechanism.columns import Floats
@@ -91,7 +91,9 @@ def child_files(spec: TaskSpec, facts: TaskFacts, parts: Sequence[tuple[pl.Serie
     if child is None:
         return {}
     frames = [events_frame(child, facts.id_column, ids, events) for ids, events in parts if events is not None]
-    return {child.path: write_child(child, facts.id_column, pl.concat(frames))}
+    # Sorted by item, from old to new. Ids are random, so the order carries nothing about parts or targets.
+    order = pl.col(facts.id_column), -pl.col(child.age), pl.col(child.kind), pl.col(child.amount)
+    return {child.path: csv_bytes(pl.concat(frames).sort(*order))}
 
 
 def events_frame(child: ChildTable, id_column: str, ids: pl.Series, events: Events) -> pl.DataFrame:

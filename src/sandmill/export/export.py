@@ -1,8 +1,8 @@
 """Write an export of a release into a new folder, whole or not at all."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path, PurePosixPath
+from pkgutil import resolve_name
 from typing import Any
 
 from sandmill.errors import IntegrityError, Problem, RequestError
@@ -44,7 +44,8 @@ def export(
     """
     folder = _check(release, name, to)
     wanted = tuple(sorted(release.choose(task_ids, **selection)))
-    files = _load_format(name)(_read_tasks(release, wanted, progress), release.manifest)
+    write: Export = resolve_name(FORMATS[name])
+    files = write(_read_tasks(release, wanted, progress), release.manifest)
     write_new_folder(folder, _checked(files))
     return wanted
 
@@ -64,12 +65,6 @@ def _check(release: StoredRelease, name: str, to: str | Path) -> Path:
     if problems:
         raise RequestError("export", problems, _NOTHING)
     return folder
-
-
-def _load_format(name: str) -> Export:
-    module, _, function = FORMATS[name].partition(":")
-    found: Export = getattr(import_module(module), function)
-    return found
 
 
 def _read_tasks(release: StoredRelease, task_ids: Sequence[str], progress: OnProgress | None) -> Iterator[ExportTask]:

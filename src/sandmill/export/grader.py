@@ -123,7 +123,9 @@ def _statements() -> tuple[dict[str, str], dict[str, tuple[str, tuple[str, ...]]
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 imports.update(_imported(statement))
             elif name := _defined(statement):
-                end = following if _is_note(following) else statement
+                # The text that describes a constant stands after it.
+                is_note = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+                end = following if is_note else statement
                 text = "\n".join(source.splitlines()[statement.lineno - 1 : end.end_lineno if end else None])
                 names = tuple(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
                 if name in definitions:
@@ -147,8 +149,3 @@ def _defined(statement: ast.stmt) -> str | None:
         return statement.name
     target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
     return target.id if isinstance(target, ast.Name) else None
-
-
-def _is_note(statement: ast.stmt | None) -> bool:
-    """Whether a statement is the text that describes the constant before it."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

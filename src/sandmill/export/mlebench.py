@@ -46,7 +46,8 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
                 "config.yaml": _config(task),
                 DESCRIPTION: description,
                 "grade.py": _GRADE,
-                "grader.py": _grader_module(task),
+                # Without its command line, so that other code can follow.
+                "grader.py": grader_source(task).partition('\n\nif __name__ == "__main__":')[0].rstrip() + "\n",
                 "prepare.py": _PREPARE,
                 "leaderboard.csv": _leaderboard(task.record.calibration),
                 "checksums.yaml": _checksums(public=public, private=private),
@@ -121,11 +122,6 @@ def _checksums(**sides: Mapping[str, bytes | str]) -> str:
             for side, files in sides.items()
         }
     )
-
-
-def _grader_module(task: ExportTask) -> str:
-    """Return the grader of a task without its command line, so that other code can follow."""
-    return grader_source(task).partition('\n\nif __name__ == "__main__":')[0].rstrip() + "\n"
 
 
 def check_names(task: ExportTask) -> None:

@@ -208,7 +208,10 @@ def _sum_over_cell(
     along = branch.covariance @ load
     spread = np.sqrt(along @ load + own**2)[:, None]
     if isinstance(column.distribution, Cycle):
-        values, u_weights, deviations = _cycle_nodes(column.distribution, centre)
+        law, shape = column.distribution, (*centre.shape, column.distribution.period)
+        values = np.broadcast_to(np.arange(law.first, law.first + law.period, dtype=np.float64), shape)
+        # All values are equally likely, and say nothing of the factors.
+        u_weights, deviations = np.full(shape, 1 / law.period), np.zeros(shape)
     else:
         edges, nodes = _edges(mechanism, branch, column, cuts)
         below = [ndtr((edge - centre) / spread) for edge in edges]
@@ -253,13 +256,6 @@ def _values_at(column: Column, scores: Floats, nodes: int) -> Floats:
         codes = np.repeat(np.asarray(level_order(column), dtype=np.float64), nodes)
         return np.broadcast_to(codes, scores.shape)
     return value_at(unrounded(column), scores)
-
-
-def _cycle_nodes(law: Cycle, centre: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the values of a cycle, their probabilities, and deviations that say nothing."""
-    shape = (*centre.shape, law.period)
-    values = np.broadcast_to(np.arange(law.first, law.first + law.period, dtype=np.float64), shape)
-    return values, np.full(shape, 1 / law.period), np.zeros(shape)
 
 
 def _possible(mechanism: Mechanism, branch: _Branch, name: str) -> Floats:

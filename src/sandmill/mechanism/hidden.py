@@ -87,7 +87,10 @@ def _groups(
     mechanism: Mechanism, observed: Mapping[str, Floats]
 ) -> Iterator[tuple[NDArray[np.intp], tuple[CellFault, ...]]]:
     """Yield groups of rows that have the same uncertain cells, with the faults of these cells."""
-    faults = summed_faults(mechanism)
+    read = {name for term in mechanism.terms for name in columns_of(term.motif)}
+    # Cells that the rule reads, and those that bear on such cells through limits.
+    summed = read | _bearing(mechanism, read)
+    faults = [fault for fault in mechanism.cell_faults() if fault.column in summed]
     gaps = [fault for fault in faults if isinstance(fault, Missing)]
     always = [fault for fault in faults if not isinstance(fault, Missing)]
     pattern = np.zeros(_count_rows(observed), dtype=np.intp)
@@ -137,12 +140,6 @@ def _grid(
 
 def _count_rows(observed: Mapping[str, Floats]) -> int:
     return len(next(iter(observed.values())))
-
-
-def summed_faults(mechanism: Mechanism) -> list[CellFault]:
-    """Return the faults of cells that the rule reads, and of those that bear on such cells through limits."""
-    read = {name for term in mechanism.terms for name in columns_of(term.motif)}
-    return [fault for fault in mechanism.cell_faults() if fault.column in read | _bearing(mechanism, read)]
 
 
 def split_coupled(

@@ -43,23 +43,19 @@ def draw_columns(mechanism: Mechanism, row_numbers: RowNumbers, *, is_train: boo
     values |= _draw_of_rows(mechanism, row_numbers, values, is_train=is_train)
     if not mechanism.limits:
         return values
+    of_units = {column.name for column in mechanism.columns if column.unit}
+    of_units |= {UNIT_EFFECT, mechanism.unit_column() or UNIT_EFFECT}
     for attempt in range(1, _MOST_REDRAWS + 1):
         rows = np.flatnonzero(breaks_a_limit(mechanism, values))
         if not len(rows):
             return values
         again = RowNumbers(row_numbers.streams.child(f"redraw {attempt}"), row_numbers.numbers[rows])
-        fixed = {name: values[name][rows] for name in values if name in _unit_level(mechanism)}
+        fixed = {name: values[name][rows] for name in values if name in of_units}
         for name, cells in _draw_of_rows(mechanism, again, fixed, is_train=is_train).items():
             values[name][rows] = cells
     raise ItemRejected(
         Stage.DESIGN, "impossible_limits", f"a row breaks a limit in {_MOST_REDRAWS} draws: limits fit too few rows"
     )
-
-
-def _unit_level(mechanism: Mechanism) -> set[str]:
-    """Return the keys of values that belong to units."""
-    shared = {column.name for column in mechanism.columns if column.unit}
-    return shared | {UNIT_EFFECT, mechanism.unit_column() or UNIT_EFFECT}
 
 
 def _draw_of_units(mechanism: Mechanism, row_numbers: RowNumbers) -> dict[str, Floats]:

@@ -11,12 +11,6 @@ BAND_FLOORS = {Band.EASY: 0.0, Band.MEDIUM: 0.25, Band.HARD: 0.5, Band.EXPERT: 0
 """Lowest difficulty of each band. A band ends where the next one begins."""
 
 
-def band_ends(band: Band) -> tuple[float, float]:
-    """Return the lowest difficulty of a band and that of the next band, or 1 after the last band."""
-    low = BAND_FLOORS[band]
-    return low, min((floor for floor in BAND_FLOORS.values() if floor > low), default=1.0)
-
-
 LOOSE, LOOSE_BEFORE = 0.15, 0.2
 """Share of the gap between the ends of a ceiling above which it is loose; the same in records of older releases."""
 

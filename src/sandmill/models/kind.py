@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 from sandmill.models.base import Frozen
@@ -97,13 +98,10 @@ class Kind(Frozen):
         if given is None:
             raise ValueError(f"kind {self.name} has no {part}")
         if isinstance(given, str):
-            module, _, name = given.partition(":")
-            found = import_module(module)
-            return getattr(found, name) if name else found
+            return resolve_name(given) if ":" in given else import_module(given)
         if part not in self.parts_made:
-            module, _, name = given["of"].partition(":")
             arguments = {field: value for field, value in given.items() if field != "of"}
-            self.parts_made[part] = getattr(import_module(module), name)(**arguments)
+            self.parts_made[part] = resolve_name(given["of"])(**arguments)
         return self.parts_made[part]
 
 

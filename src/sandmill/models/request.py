@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sandmill.models.base import Band, Frozen
 from sandmill.models.hints import ReadingLevel
@@ -67,17 +67,12 @@ class BuildRequest(Frozen):
             raise ValueError("--structures chooses among the bundled seeds; leave out --seeds")
         return self
 
-    @field_validator("mix")
+    @field_validator("mix", "reading")
     @classmethod
-    def _shares_of_bands(cls, mix: dict[Band, float]) -> dict[Band, float]:
-        _require_shares(mix)
-        return {band: mix[band] for band in Band if mix.get(band, 0) > 0}
-
-    @field_validator("reading")
-    @classmethod
-    def _shares_of_levels(cls, reading: dict[ReadingLevel, float]) -> dict[ReadingLevel, float]:
-        _require_shares(reading)
-        return {level: reading[level] for level in get_args(ReadingLevel) if reading.get(level, 0) > 0}
+    def _shares_in_order(cls, shares: dict[Any, float], info: ValidationInfo) -> dict[Any, float]:
+        _require_shares(shares)
+        order = Band if info.field_name == "mix" else get_args(ReadingLevel)
+        return {name: shares[name] for name in order if shares.get(name, 0) > 0}
 
     @field_validator("kinds")
     @classmethod

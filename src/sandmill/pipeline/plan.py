@@ -65,8 +65,11 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
         ]
         seeds = [seeds[i] for i in streams.generator("kinds").permutation(total)]
     paired = pair_bands([seed.structure for seed in seeds], shuffled)
-    places = even_places(total, streams.generator("domains").random())
-    read_bands = {n: band for n, band in enumerate(paired) if _states_levels(seeds[n]) and band is not Band.EASY}
+    start = streams.generator("domains").random()
+    places = [round((start + number * _GOLDEN) % 1, 9) % 1 for number in range(total)]
+    # Texts state facts of columns that the files hold. Those of media are stated plainly.
+    states = [kind.shows_columns and not kind.designer for kind in map(_kind, seeds)]
+    read_bands = {n: band for n, band in enumerate(paired) if states[n] and band is not Band.EASY}
     levels = share_levels(plan.request.reading, read_bands, streams)
     return tuple(
         Slot(number=n, seed=seed, band=band, place=place, reading=levels.get(n, "plain"))
@@ -90,11 +93,6 @@ def share_levels(
     return dict(zip(order, levels, strict=True))
 
 
-def even_places(count: int, start: float = 0.0) -> list[float]:
-    """Return places from 0 to 1 that lie evenly, however many of them are taken."""
-    return [round((start + number * _GOLDEN) % 1, 9) % 1 for number in range(count)]
-
-
 def share_out(shares: Mapping[Share, float], total: int) -> dict[Share, int]:
     """Split slots by largest remainder: counts add up, and each differs from its share by less than one."""
     exact = {name: share * total for name, share in shares.items()}
@@ -112,11 +110,6 @@ def _in_turns(seeds: Sequence[SeedTask], total: int, streams: Streams) -> list[S
 
 def _kind(seed: SeedTask) -> Kind:
     return kind_of(seed.structure) or TABLE
-
-
-def _states_levels(seed: SeedTask) -> bool:
-    """Whether texts state facts of columns that the files hold. Those of media are stated plainly."""
-    return _kind(seed).shows_columns and not _kind(seed).designer
 
 
 def plan_shards(

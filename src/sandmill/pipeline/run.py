@@ -109,14 +109,10 @@ def due_slots(plan: BuildPlan, done: Sequence[ShardRef]) -> tuple[int, list[Slot
     empty = [slot for slot in slots if slot.number not in filled and round_number < ROUNDS]
     due = []
     for slot in empty:
-        turns = (*slots[slot.number :], *slots[: slot.number])
-        alike = (one.seed for one in turns if one.number in filled and _asks_alike(one, slot))
+        turns, asked = (*slots[slot.number :], *slots[: slot.number]), (slot.band, kind_of(slot.structure))
+        alike = (one.seed for one in turns if one.number in filled and (one.band, kind_of(one.structure)) == asked)
         due.append(slot.model_copy(update={"seed": next(alike, slot.seed)}))
     return round_number, due
-
-
-def _asks_alike(one: Slot, other: Slot) -> bool:
-    return one.band is other.band and kind_of(one.structure) is kind_of(other.structure)
 
 
 def check_guessing(specs: Iterable[TaskSpec]) -> MetaLeak:

@@ -141,8 +141,6 @@ def choose_operator(
     total = sum(weights[one] for one in possible)
     operator = possible[int(generator.choice(len(possible), p=[weights[one] / total for one in possible]))]
     pool = pools[operator]
-    if not pool:
-        return OperatorChoice(operator)
     places = generator.choice(len(pool), size=_PARENTS[operator], replace=False)
     return OperatorChoice(operator, tuple(pool[int(place)] for place in places))
 

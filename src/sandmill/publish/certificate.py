@@ -71,7 +71,7 @@ def _figures(found: GroupCounts, seconds: Mapping[str, Mapping[str, Any]]) -> Gr
         REASONS,
         tasks=found.tasks,
         designs=found.designs,
-        **{name: _sorted(found.names[name]) for name in ("bands", "ceilings", "training_draws")},
+        **{name: dict(sorted(found.names[name].items())) for name in ("bands", "ceilings", "training_draws")},
         **{name: Rate.among(*found.rate(name)) for name in _RATES},
         **{name: _mean(found.values[name]) for name in _MEANS},
         bracket_width=_quantiles(found.values["bracket_width"]),
@@ -98,8 +98,8 @@ def public_fields(release: StoredRelease) -> dict[str, Any]:
     """Return the fields that follow from the manifest and the public half."""
     manifest = release.manifest
     named = {name: getattr(manifest, name) for name in ("dataset", "version", "content", "tasks", "code_version")}
-    files = {part.path: part.sha256 for part in manifest.parts if part.path not in _DERIVED}
-    return named | {"agent_env": manifest.agent_env, "files": _sorted(files), "prose": shared_prose(release)}
+    files = dict(sorted((part.path, part.sha256) for part in manifest.parts if part.path not in _DERIVED))
+    return named | {"agent_env": manifest.agent_env, "files": files, "prose": shared_prose(release)}
 
 
 def shared_prose(release: StoredRelease) -> Counts:
@@ -128,7 +128,7 @@ def report_fields(release: StoredRelease) -> dict[str, Any]:
         equal_rows_refused=refusals["seed_rows"],
     )
     return {
-        "refusals": _sorted(+refusals) if release.parts("reports/rejections") else None,
+        "refusals": dict(sorted((+refusals).items())) if release.parts("reports/rejections") else None,
         "guessing": guessing,
         "contamination": contamination if seeds else None,
         "libraries": read_overview(release).libraries,
@@ -206,7 +206,3 @@ def _quantiles(values: Sequence[float]) -> Quantiles | None:
         return None
     p50, p95, p99 = np.quantile(values, (0.5, 0.95, 0.99)).round(4).tolist()
     return Quantiles(p50=p50, p95=p95, p99=p99, tasks=len(values))
-
-
-def _sorted(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: found[name] for name in sorted(found)}

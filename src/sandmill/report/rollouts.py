@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 from math import comb, fsum
 from statistics import fmean, median, stdev
 
@@ -104,12 +105,6 @@ def _caught(facts: Iterable[RolloutFacts]) -> dict[str, float]:
 def group_by_task(facts: Iterable[RolloutFacts]) -> dict[str, list[RolloutFacts]]:
     """Group rollouts by their task."""
     return _group(facts, lambda one: one.task_id)
-
-
-def has_variance(group: Sequence[RolloutFacts]) -> bool:
-    """Whether the rewards of a group differ."""
-    rewards = [one.reward or 0.0 for one in group]
-    return max(rewards) - min(rewards) > _REWARD_STEP
 
 
 def _group(facts: Iterable[RolloutFacts], name: Callable[[RolloutFacts], str]) -> dict[str, list[RolloutFacts]]:
@@ -237,15 +232,16 @@ def make_curriculum(
     for task_id, of_task in sorted(groups.items()):
         everything = [one for group in of_task for one in group]
         number, solved = len(everything), sum(one.is_solved for one in everything)
+        rewards = [[one.reward or 0.0 for one in group] for group in of_task]
         kind = Solved.NEVER if not solved else Solved.ALWAYS if solved == number else Solved.FRONTIER
         tasks.append(
             CurriculumTask(
                 **places[task_id].model_dump(),
                 rollouts=number,
                 solved=solved,
-                mean_reward=fsum(one.reward or 0.0 for one in everything) / number,
+                mean_reward=fsum(chain(*rewards)) / number,
                 kind=kind,
-                has_reward_variance=any(map(has_variance, of_task)),
+                has_reward_variance=any(max(some) - min(some) > _REWARD_STEP for some in rewards),
             )
         )
     return Curriculum(release=release, tasks=tuple(tasks))

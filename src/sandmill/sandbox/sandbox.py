@@ -28,7 +28,7 @@ from sandmill.sandbox.agent_env import GUEST, own_interpreter, require_agent_env
 from sandmill.sandbox.attend import RunOrder, attend
 from sandmill.sandbox.launchers import Launcher, PlainSubprocess, ServerGone, WarmServer
 from sandmill.sandbox.public_folder import check_public, readable, texts_of
-from sandmill.sandbox.view import refuse_exposed, shown_trees
+from sandmill.sandbox.view import refuse_exposed, view_of
 
 if TYPE_CHECKING:
     from sandmill.sandbox.remote import RemoteSandbox
@@ -212,7 +212,8 @@ class Sandbox:
         is_warm = self.backend == "warm"
         self.isolation = Isolation.WARM if is_warm else Isolation.NONE
         self._is_root = is_warm and probe().is_root
-        self._shown = shown_trees(self.agent_env) if is_warm else ()
+        steps = view_of(self.agent_env)["steps"] if is_warm else ()
+        self._shown = tuple(Path(path) for kind, path in steps if kind == "tree")
         launcher: type[Launcher] = WarmServer if is_warm else PlainSubprocess
         self._launcher = launcher(self.agent_env, self._is_root)
 

@@ -91,11 +91,6 @@ def view_of(env: AgentEnv) -> dict[str, Any]:
     }
 
 
-def shown_trees(env: AgentEnv) -> tuple[Path, ...]:
-    """Return the files and folders of the machine that every run can read."""
-    return tuple(Path(path) for kind, path in view_of(env)["steps"] if kind == "tree")
-
-
 def is_inside(path: Path, folders: Iterable[Path]) -> bool:
     """Whether a path is one of the folders or lies in one."""
     return any(path.is_relative_to(folder) for folder in folders)

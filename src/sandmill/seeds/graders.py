@@ -16,7 +16,7 @@ GRADERS = MappingProxyType(
     {name.replace("_", "-"): name for name in MetricName}
     | {alias: MetricName(name) for name, aliases in _ALIASES.items() for alias in aliases}
 )
-"""Metrics by normalized grader name."""
+"""Metrics by the grader's name in small letters, with one dash for each run of other characters."""
 
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
 _RENDERED = {kind: tuple(metric for target, metric in RENDERED_FORMS if target is kind) for kind, _ in RENDERED_FORMS}
@@ -24,14 +24,9 @@ _TASKS = {**SUPPORTED_TASKS, **_RENDERED}
 _METRICS = frozenset(metric for metrics in _TASKS.values() for metric in metrics)
 
 
-def normalized(grader: str) -> str:
-    """Write a grader's name in small letters, with one dash for each run of other characters."""
-    return re.sub(r"[^a-z0-9]+", "-", shorten(grader, 200).lower()).strip("-")
-
-
 def metric_of(grader: str) -> MetricName | None:
     """Return the metric of a grader's name, in any spelling; None if it is unknown."""
-    return GRADERS.get(normalized(grader))
+    return GRADERS.get(re.sub(r"[^a-z0-9]+", "-", shorten(grader, 200).lower()).strip("-"))
 
 
 def missing_metric(metric: MetricName) -> tuple[str, ...]:

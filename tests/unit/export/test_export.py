@@ -69,7 +69,7 @@ def test_a_failure_half_way_leaves_nothing(release, tmp_path, monkeypatch):
         yield "a.txt", b"a"
         raise OSError("disk")
 
-    monkeypatch.setattr(frame, "_load_format", lambda name: broken)
+    monkeypatch.setattr(frame, "resolve_name", lambda name: broken)
     with pytest.raises(Exception, match="disk"):
         export(release, "harbor", tmp_path / "deep" / "to")
     assert list((tmp_path / "deep").rglob("*")) == []
@@ -77,7 +77,7 @@ def test_a_failure_half_way_leaves_nothing(release, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../b", "", "A.txt"])
 def test_a_path_outside_of_the_folder_or_twice_is_refused(release, tmp_path, monkeypatch, path):
-    monkeypatch.setattr(frame, "_load_format", lambda name: lambda tasks, manifest: iter([("a.txt", b""), (path, b"")]))
+    monkeypatch.setattr(frame, "resolve_name", lambda name: lambda tasks, manifest: iter([("a.txt", b""), (path, b"")]))
     with pytest.raises(IntegrityError, match="Nothing was written"):
         export(release, "harbor", tmp_path / "to")
     assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ is never changed after a release was measured with it: a better ensemble gets a 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,8 @@ SEARCH = "blind_v2"
 
 def run_adversary(panel: Panel, child_tables: "Mapping[str, pl.DataFrame] | None" = None) -> PanelRun:
     """Solve a task with the adversary, which is not on the leaderboard. Equal training rows share its fits."""
-    fresh = panel.with_table(panel.table.without_cache())
+    # What runs off the board make of test rows is not kept in the table of the panel, and fits are shared.
+    fresh = panel.with_table(replace(panel.table, made={}, seen=dict(panel.table.seen)))
     with solver_conditions():
         return fresh.run_solver(FROZEN, Tier.SEARCH, lambda: blind_v1(fresh.table, child_tables or {}), "cut_best")
 

@@ -186,6 +186,7 @@ def forms_of(sources: Sources, positive: Any, is_date: Any) -> list[FormFeatures
     paired = list(columns)[:MOST_PAIRED]
     pairs = list(combinations(paired, 2))
     common = [flag for flag in flags if LEAST_SHARE < sources.flags[:, flag].mean() < 1 - LEAST_SHARE]
+    together = sources.flags.T @ sources.flags / len(sources.flags)
     return [
         form("number", [(column, 0) for column in columns]),
         form("flag", [(flag, 0) for flag in flags]),
@@ -201,7 +202,7 @@ def forms_of(sources: Sources, positive: Any, is_date: Any) -> list[FormFeatures
         form("most", pairs),
         form("apart", pairs),
         form("slope", [(column, flag) for column in paired for flag in common]),
-        form("cross", crosses_of(sources.flags, common)),
+        form("cross", [pair for pair in combinations(common, 2) if together[pair] > LEAST_SHARE]),
     ]
 
 
@@ -227,12 +228,6 @@ def waves_of(values: Any, is_date: bool) -> list[tuple[float, float]]:
     """Periods that the range of a column can show, each at every phase."""
     periods = periods_of(values, is_date, PERIODS, DATE_PERIODS)
     return [(period, phase) for period in periods for phase in PHASES]
-
-
-def crosses_of(flags: Any, common: Sequence[int]) -> list[tuple[int, int]]:
-    """Pairs of categories that are often enough together."""
-    together = flags.T @ flags / len(flags)
-    return [pair for pair in combinations(common, 2) if together[pair] > LEAST_SHARE]
 
 
 def cook(made: FormFeatures, sources: Sources) -> Any:

@@ -178,11 +178,8 @@ def predict_responses(table: Table, extra: Design | None = None) -> tuple[Weighi
     """For each target column: responses of rows predicted unseen, and of the test rows on the same scale."""
     is_plain = extra is None
     bank = table.cached_features("bank", bank_of) if is_plain else bank_of(table, extra)
-
-    def weigh(whole: Table) -> Weighing:
-        return weigh_models(whole, Material.of(whole, bank))
-
-    weighing = table.cached_fit(fit_name(WEIGHTS, is_plain=is_plain), weigh)
+    kept = fit_name(WEIGHTS, is_plain=is_plain)
+    weighing: Weighing = table.cached_fit(kept, lambda whole: weigh_models(whole, Material.of(whole, bank)))
     material = Material.of(table, bank)
 
     def fit(whole: Table) -> Callable[[Material, Inputs], dict[str, Any]]:

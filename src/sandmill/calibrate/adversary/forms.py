@@ -230,7 +230,8 @@ def quotients(judge: Judge) -> list[tuple[Any, Any]]:
     """Quotients of two to four positive columns."""
     names = [name for name, cells in judge.values.items() if np.nanmin(cells) > 0 and len(np.unique(cells)) > 9]
     names = [name for name in names if not any(name != other and name.endswith(f"_{other}") for other in names)]
-    train, test = (filled_logs(judge, names, part) for part in (judge.table.train, judge.table.test))
+    parts = [frame[names].fillna(judge.table.train[names].median()) for frame in (judge.table.train, judge.table.test)]
+    train, test = (np.log(np.maximum(part.to_numpy(dtype=float), 1e-9)) for part in parts)
     if len(names) < 2:
         return []
     alone = np.maximum(judge.gains(train), judge.gains(np.abs(train - np.median(train, axis=0))))
@@ -244,12 +245,6 @@ def quotients(judge: Judge) -> list[tuple[Any, Any]]:
     ]  # fmt: skip
     mixing = np.array(signs).T
     return list(shaped(train @ mixing, test @ mixing))
-
-
-def filled_logs(judge: Judge, names: Sequence[str], frame: pd.DataFrame) -> Any:
-    """Logarithms of columns; gaps get the training median."""
-    cells = frame[list(names)].fillna(judge.table.train[list(names)].median()).to_numpy(dtype=float)
-    return np.log(np.maximum(cells, 1e-9))
 
 
 def conditions(judge: Judge) -> list[tuple[Any, Any]]:

@@ -55,10 +55,10 @@ def summarise(child: pl.DataFrame, id_column: str) -> pl.DataFrame:
     ]
     categories = [column for column, kind in child.schema.items() if kind == pl.String and column != id_column]
     time = times[0] if times else ROW
+    named = {"sum of": "sum", "mean of": "mean", "spread of": "std", "least": "min", "largest": "max"}
+    overall = [getattr(pl.col(name), how)().alias(f"{said} {name}") for name in amounts for said, how in named.items()]
     parts = [
-        child.group_by(id_column).agg(
-            pl.len().cast(pl.Float64).alias("count"), *overall(amounts), *timing(child, times)
-        ),
+        child.group_by(id_column).agg(pl.len().cast(pl.Float64).alias("count"), *overall, *timing(child, times)),
         child.sort(time, ROW).group_by(id_column, maintain_order=True).agg(*latest(amounts)),
         halves(child, id_column, time, amounts),
         *(by_category(child, id_column, column, amounts) for column in categories),
@@ -120,14 +120,6 @@ def lean(cells: pl.Series) -> float:
     """How far the middle lies from the middle of the outer tenths, as a share of their distance."""
     low, middle, high = (cells.cast(pl.Float64).quantile(share) or 0.0 for share in (0.1, 0.5, 0.9))
     return (low + high - 2 * middle) / (high - low) if high > low else 1.0
-
-
-def overall(amounts: Sequence[str]) -> list[pl.Expr]:
-    """Sum, mean, spread, least and largest of each amount."""
-    named = {"sum of": "sum", "mean of": "mean", "spread of": "std", "least": "min", "largest": "max"}
-    return [
-        getattr(pl.col(column), how)().alias(f"{words} {column}") for column in amounts for words, how in named.items()
-    ]
 
 
 def timing(child: pl.DataFrame, times: Sequence[str]) -> list[pl.Expr]:

@@ -89,10 +89,6 @@ class FeatureSampler:
         if features:
             self.effect = self.draw_variance(self.bank[features].T, self.effect, EFFECTS, chance)
 
-    def draw_amplitude(self, block: int, chance: float) -> None:
-        """Draw the variance of the weights of a block."""
-        self.amplitudes[block] = self.draw_variance(self.blocks[block], self.amplitudes[block], AMPLITUDES, chance)
-
     def draw_variance(self, columns: Any, now: float, choices: Sequence[float], chance: float) -> float:
         """Draw the variance of some columns' weights from its conditional distribution and take it over."""
         carried = self.inverse @ columns
@@ -141,7 +137,8 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
     for sweep in range(sweeps):
         is_counted = sweep >= WARM_UP
         for block in range(len(blocks)):
-            chain.draw_amplitude(block, chance.random())
+            now = chain.amplitudes[block]
+            chain.amplitudes[block] = chain.draw_variance(chain.blocks[block], now, AMPLITUDES, chance.random())
         chain.catch_up()
         if sweep == NARROWED_AFTER and len(bank) > KEPT:
             picks, slots, prior = _narrowed(chain, slots, prior)

@@ -43,16 +43,12 @@ def scores_of(model: Any, design: Design, table: Table) -> Any:
     Numbers: values on the table's scale.
     """
     if table.facts.classes:
-        return spread_classes(model.predict_proba(design.test), model.classes_, table)
+        found = model.predict_proba(design.test)
+        wide = np.zeros((len(found), len(table.facts.classes)))
+        wide[:, np.asarray(model.classes_, dtype=int)] = found
+        return wide
     center, scale = target_scale(table)
     return center + scale * np.asarray(model.predict(design.test)).ravel()
-
-
-def spread_classes(probabilities: Any, seen: Any, table: Table) -> Any:
-    """Put the columns of the classes that a model has seen where the task expects them."""
-    wide = np.zeros((len(probabilities), len(table.facts.classes)))
-    wide[:, np.asarray(seen, dtype=int)] = probabilities
-    return wide
 
 
 def target_scale(table: Table) -> tuple[float, float]:

@@ -24,7 +24,8 @@ def decide(scores: Any, table: Table) -> Any:
     if facts.encoding == "label":
         return name_classes(scores, table)
     if facts.encoding == "ranked_list":
-        return rank_classes(scores, facts.places)
+        ranked = np.argsort(-scores, axis=1, kind="stable")[:, : facts.places]
+        return np.pad(ranked, ((0, 0), (0, facts.places - ranked.shape[1])), constant_values=-1)
     if facts.metric == "log_loss":
         scores = np.maximum(scores, 1 / len(table.target))
     scores = scores / scores.sum(axis=1, keepdims=True)
@@ -91,12 +92,6 @@ def matched_grades(scores: Any, shares: Any) -> Any:
     _, group, counts = np.unique(expected, return_inverse=True, return_counts=True)
     below = (counts.cumsum() - counts / 2) / len(expected)
     return np.searchsorted(shares.cumsum()[:-1], below)[group]
-
-
-def rank_classes(scores: Any, places: int) -> Any:
-    """Class codes by falling probability; -1 where there are fewer classes than places."""
-    ranked = np.argsort(-scores, axis=1, kind="stable")[:, :places]
-    return np.pad(ranked, ((0, 0), (0, places - ranked.shape[1])), constant_values=-1)
 
 
 def likeliest_sets(probabilities: Any) -> Any:

@@ -44,15 +44,13 @@ def ratio_recipes(numbers: Any) -> list[Recipe]:
 
 
 def product_recipes(numbers: Any) -> list[Recipe]:
-    """Product of each two standardised columns, and the square of each."""
+    """Product and lesser of each two standardised columns, and the square of each."""
     columns = range(numbers.shape[1])
-    pairs: list[Recipe] = [("product", left, float(right)) for left, right in combinations(columns, 2)]
-    return pairs + [("product", column, float(column)) for column in columns if len(np.unique(numbers[:, column])) > 2]
-
-
-def least_recipes(numbers: Any) -> list[Recipe]:
-    """The lesser of each two standardised columns."""
-    return [("least", left, float(right)) for left, right in combinations(range(numbers.shape[1]), 2)]
+    products, lesser = (
+        [(kind, left, float(right)) for left, right in combinations(columns, 2)] for kind in ("product", "least")
+    )
+    squares = [("product", column, float(column)) for column in columns if len(np.unique(numbers[:, column])) > 2]
+    return [*products, *squares, *lesser]
 
 
 def wave_recipes(table: Table) -> list[Recipe]:
@@ -77,11 +75,6 @@ def periods_of(values: Any, is_date: bool, usual: Sequence[float], calendar: Seq
     own = spread + 1 if np.all(values == np.round(values)) else spread
     least, tried = (0.0, calendar) if is_date else (spread / 12, usual)
     return sorted({*(period for period in tried if least <= period <= 1.6 * spread), own, own / 2, own / 3})
-
-
-def step_recipes(numbers: Any) -> list[Recipe]:
-    """Whether each column lies above each of its tenths."""
-    return [("step", column, cut) for column, cells in enumerate(numbers.T) for cut in cuts_of(cells)]
 
 
 def cuts_of(cells: Any) -> list[float]:

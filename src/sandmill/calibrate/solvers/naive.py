@@ -108,11 +108,5 @@ def single_columns(table: Table, names: Container[str]) -> Iterator[Any]:
                 yield np.column_stack([values] * len(parts)) if table.facts.is_wide else values
                 continue
             rank = rankdata(values) / len(values)
-            yield settle([_between_ends(rank, len(part.facts.classes)) for part in parts], table, decide)
-
-
-def _between_ends(share: Any, classes: int) -> Any:
-    """Probabilities that give each row a share of the last class, and the rest to the first."""
-    scores = np.zeros((len(share), classes))
-    scores[:, 0], scores[:, -1] = 1 - share, share
-    return scores
+            shares = np.column_stack([1 - rank, rank])
+            yield settle([shares @ np.eye(len(part.facts.classes))[[0, -1]] for part in parts], table, decide)

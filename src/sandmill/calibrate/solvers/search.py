@@ -20,13 +20,12 @@ from sandmill.calibrate.solvers.features import (
     Recipe,
     column_recipes,
     cross_recipes,
+    cuts_of,
     encoded,
     encoded_levels,
-    least_recipes,
     make_features,
     product_recipes,
     ratio_recipes,
-    step_recipes,
     wave_recipes,
 )
 from sandmill.calibrate.solvers.forests import column_forest, forest_fit
@@ -80,9 +79,8 @@ def all_recipes(table: Table) -> list[Recipe]:
     return [
         *ratio_recipes(numbers),
         *product_recipes(numbers),
-        *least_recipes(numbers),
         *wave_recipes(table),
-        *step_recipes(numbers),
+        *(("step", column, cut) for column, cells in enumerate(numbers.T) for cut in cuts_of(cells)),
     ]
 
 

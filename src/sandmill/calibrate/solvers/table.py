@@ -201,10 +201,6 @@ class Table:
         found: Made = results[key]
         return found
 
-    def without_cache(self) -> "Table":
-        """The same task for runs off the board: what these make of test rows is not kept here, and fits are shared."""
-        return replace(self, made={}, seen=dict(self.seen))
-
 
 def once_for_features(make: Callable[[Table], Made]) -> Callable[[Table], Made]:
     """Decorate a function of the features alone: it runs once for all columns of a wide target."""

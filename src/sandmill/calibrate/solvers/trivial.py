@@ -17,13 +17,9 @@ def prior(table: Table) -> Any:
     if table.facts.classes:
         return np.tile(class_shares(table), (rows, 1))
     if table.facts.metric == "mape":
-        return np.full(rows, relative_median(table))
+        # The number with the least mean error in per cent: a median in which small values count for more.
+        values = np.sort(table.target)
+        weights = 1 / np.maximum(np.abs(off_scale(values, table.scale)), 1e-9)
+        return np.full(rows, values[np.searchsorted(weights.cumsum(), weights.sum() / 2)])
     middle = np.median(table.target) if table.facts.metric in ABSOLUTE else table.target.mean()
     return np.full(rows, middle)
-
-
-def relative_median(table: Table) -> Any:
-    """The number with the least mean error in per cent: a median in which small values count for more."""
-    values = np.sort(table.target)
-    weights = 1 / np.maximum(np.abs(off_scale(values, table.scale)), 1e-9)
-    return values[np.searchsorted(weights.cumsum(), weights.sum() / 2)]

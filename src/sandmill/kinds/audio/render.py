@@ -146,10 +146,6 @@ def _add_note(
 def _angle(rate: int, pitch: Numbers, octaves: Sound, since: Sound) -> Sound:
     """Return the phase of a tone that is so many octaves above a pitch at each moment since its start."""
     turns = np.cumsum(np.where(since > 0, _wide(pitch / rate) * np.exp2(octaves), 0), axis=1, dtype=np.float64)
-    return _radians(turns)
-
-
-def _radians(turns: NDArray[np.float64]) -> Sound:
     return np.float32(2 * np.pi) * (turns - np.floor(turns)).astype(np.float32)
 
 

@@ -126,15 +126,6 @@ def child_columns(child: ChildTable, id_column: str) -> list[str]:
     return [id_column, child.kind, child.amount, child.age]
 
 
-def write_child(child: ChildTable, id_column: str, events: pl.DataFrame) -> bytes:
-    """Write events sorted by item, from old to new.
-
-    Ids are random, so the order of the file carries nothing about parts or targets.
-    """
-    order = pl.col(id_column), -pl.col(child.age), pl.col(child.kind), pl.col(child.amount)
-    return csv_bytes(events.select(child_columns(child, id_column)).sort(*order))
-
-
 def read_child(public: Files, child: ChildTable, id_column: str, faults: list[str]) -> pl.DataFrame | None:
     """Read events with amounts as numbers and ages as integers.
 

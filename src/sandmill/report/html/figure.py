@@ -36,16 +36,14 @@ class Figure(Frozen):
     @property
     def is_numeric(self) -> list[bool]:
         """Whether each column holds nothing but numbers, which are set flush right."""
-        return [all(cell is None or _is_number(cell) for cell in column) for column in self._by_column()]
+        places = range(len(self.columns))
+        return [all(row[place] is None or _is_number(row[place]) for row in self.rows) for place in places]
 
     @property
     def shares(self) -> list[float]:
         """Numbers of the second column as percentages of its largest: the lengths of bars."""
         lengths = [float(cell) if _is_number(cell) else 0.0 for _, cell, *_ in self.rows]
         return [round(100 * length / (max(lengths) or 1.0), 2) for length in lengths]
-
-    def _by_column(self) -> list[list[Cell]]:
-        return [[row[place] for row in self.rows] for place in range(len(self.columns))]
 
 
 def _is_number(value: Cell) -> TypeGuard[int | float]:

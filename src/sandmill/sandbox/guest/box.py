@@ -166,11 +166,6 @@ def replace_stream(stream: int, source: int) -> None:
     os.close(source)
 
 
-def close_input() -> None:
-    """Replace standard input by the null device of the run's own root, so that no mount of the host stays open."""
-    replace_stream(0, os.open("/dev/null", os.O_RDONLY))
-
-
 def report_started(setup_socket: socket.socket) -> None:
     """Report that the code starts now, with the processor time that this process has used for the set-up.
 

@@ -80,6 +80,10 @@ class _Suffixed(AnswerForm):
         """Return numbers, shape (answer rows,)."""
         return read_columns(cells, [facts.target_column])[:, 0]
 
+    def write_answers(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write a number for each answer row."""
+        return {facts.target_column: self.to_rows(truth).tolist()}
+
 
 class Pairs(_Suffixed):
     """P(label) of each pair of an item and a label, a row a pair. Ids are `<item>_<label>`.
@@ -102,10 +106,6 @@ class Pairs(_Suffixed):
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
         """Write the names of labels in one cell."""
         return LabelList().write_truth(truth, facts)
-
-    def write_answers(self, truth: Array, facts: TaskFacts) -> Cells:
-        """Write 0 or 1 for each pair."""
-        return {facts.target_column: self.to_rows(truth).astype(np.int64).tolist()}
 
     def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
         """Yield even chances, ranks by item, and labels in the order of their names."""
@@ -137,10 +137,6 @@ class Dense(_Suffixed):
         """Write the pixels of each picture as bytes."""
         grey = np.rint(255 * truth).astype(np.uint8)
         return {facts.target_column: [picture.tobytes() for picture in grey]}
-
-    def write_answers(self, truth: Array, facts: TaskFacts) -> Cells:
-        """Write a number for each pixel."""
-        return {facts.target_column: np.round(self.to_rows(truth), PIXEL_DECIMALS).tolist()}
 
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose black or white, whichever is rarer."""

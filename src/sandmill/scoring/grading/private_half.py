@@ -61,10 +61,11 @@ def read_private(task_dir: Path) -> PrivateHalf:
         InputError: if the folder is not a pulled task with its private half.
     """
     try:
-        states = tuple(_state_of(task_dir / "private" / name) for name in (TASK_FILE, ANSWERS_FILE))
+        files = [(task_dir / "private" / name).lstat() for name in (TASK_FILE, ANSWERS_FILE)]
     except OSError:
         # Reading raises an error that names the missing file.
         return _read_private.__wrapped__(task_dir, ())
+    states = tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in files)
     return _read_private(task_dir, states)
 
 
@@ -105,11 +106,6 @@ def parse_task_file(content: bytes, where: str) -> TaskFile:
     if problems := [*_facts_problems(task.facts), *_calibration_problems(task.calibration)]:
         raise InputError(where, problems, _PULL_AGAIN)
     return task
-
-
-def _state_of(path: Path) -> tuple[int, ...]:
-    status = path.lstat()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @lru_cache(maxsize=_KEPT)
