@@ -125,14 +125,14 @@ class SlotSearch:
     has_scores: bool = field(init=False)
     """Whether designs still follow the scores of models on the seed's table."""
 
+    def __post_init__(self) -> None:
+        profile = self.slot.seed.structure.profile
+        self.has_scores = profile is not None and profile.boosting_score is not None
+
     @property
     def is_open(self) -> bool:
         """Whether another attempt is due."""
         return not self.is_closed and self.tried < ATTEMPTS + SETTLING and self.faults < MOST_FAULTS
-
-    def __post_init__(self) -> None:
-        profile = self.slot.seed.structure.profile
-        self.has_scores = profile is not None and profile.boosting_score is not None
 
     def next_attempt(self) -> Attempt:
         """Choose the next design: steer the current variant, start a fresh one, or settle for another band."""
@@ -141,8 +141,10 @@ class SlotSearch:
         is_far = nearest is not None and nearest.distance > FAR
         is_beyond = len(self.stuck) >= STUCK_DESIGNS and (is_far or self._is_hopeless)
         if self.has_scores and (is_beyond or self.variant >= SCORED):
+            # Designs of another noise lie elsewhere, so that the search begins anew with a fresh one.
             self.has_scores, self.stuck, is_beyond = False, [], False
-            self.variant, self.path = self.variant + bool(self.path), []
+            if self.path:
+                self.start_over()
         self.has_settled |= is_beyond or self.tried > ATTEMPTS
         self.settled += self.has_settled
         if self.has_settled and nearest and self.settled <= NEAREST:
