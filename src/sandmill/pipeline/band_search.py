@@ -39,6 +39,9 @@ _DOUBT = 3.0
 """Designs by whose number a mean miss of the typical difficulty counts half."""
 SETTLING = 4
 """Further attempts, accepted in any band, for slots whose nearest design failed a later stage."""
+PATIENCE = 3
+"""Designs refused for other reasons than their difficulty after which a slot that an earlier round left empty is filled
+in any band."""
 NEAREST = 2
 """Designs nearest to the band that are tried again, accepted in any band. Then come fresh ones of medium difficulty,
 which most often become tasks: a lack of room above the best blind run is usual at the easy end."""
@@ -145,7 +148,7 @@ class SlotSearch:
             self.has_scores, self.stuck, is_beyond = False, [], False
             if self.path:
                 self.start_over()
-        self.has_settled |= is_beyond or self.tried > ATTEMPTS
+        self.has_settled |= is_beyond or self.tried > ATTEMPTS or (self.round > 0 and self.faults >= PATIENCE)
         self.settled += self.has_settled
         if self.has_settled and nearest and self.settled <= NEAREST:
             self.misses.remove(nearest)

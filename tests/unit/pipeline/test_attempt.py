@@ -19,6 +19,7 @@ from sandmill.pipeline.band_search import (
     ATTEMPTS,
     MOST_FAULTS,
     NEAREST,
+    PATIENCE,
     SCORED,
     SETTLING,
     STUCK_DESIGNS,
@@ -55,6 +56,15 @@ def test_a_slot_is_left_to_the_next_round_after_some_refusals_for_other_reasons_
         assert search.next_attempt().variant == number
         search.note_fault()
     assert not search.is_open
+
+
+@pytest.mark.parametrize("round_", [0, 1])
+def test_a_slot_that_an_earlier_round_left_empty_takes_any_band_after_some_refusals(round_):
+    search, taken = SlotSearch(SLOT, round_), list[bool]()
+    while search.is_open:
+        taken.append(search.next_attempt().any_band)
+        search.note_fault()
+    assert taken == [round_ > 0 and number >= PATIENCE for number in range(MOST_FAULTS)]
 
 
 def test_an_attempt_that_fails_in_our_code_keeps_its_traceback_and_its_design(monkeypatch):
