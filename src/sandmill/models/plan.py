@@ -67,7 +67,7 @@ class Attempt:
 
     @property
     def design_slot(self) -> Slot:
-        """The slot as its design is made: with this band, and without the scores of its seed if they are given up."""
+        """The slot that is designed: with `design_band`, and without the scores of its seed unless `has_scores`."""
         slot = self.slot.model_copy(update={"band": self.design_band or self.slot.band})
         return slot if self.has_scores else slot.without_scores()
 

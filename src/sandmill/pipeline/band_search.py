@@ -36,7 +36,8 @@ SCORED = 4
 """Fresh designs whose noise follows from the scores of models on the seed's table. If none of them is in the band, or
 all stop at one end of the hardness scale, the noise of the others follows from their hardness alone."""
 _DOUBT = 3.0
-"""Designs by whose number a mean miss of the typical difficulty counts half."""
+"""A fresh design starts easier or harder by the mean error of the expected difficulty so far. After this many designs
+half of that mean is used, after more of them a larger part."""
 SETTLING = 4
 """Further attempts, accepted in any band, for slots whose nearest design failed a later stage."""
 PATIENCE = 3

@@ -16,7 +16,7 @@ GRADERS = MappingProxyType(
     {name.replace("_", "-"): name for name in MetricName}
     | {alias: MetricName(name) for name, aliases in _ALIASES.items() for alias in aliases}
 )
-"""Metrics by the grader's name in small letters, with one dash for each run of other characters."""
+"""Metrics by name of the grader: lower case, and a dash in place of everything but letters and digits."""
 
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
 _RENDERED = {kind: tuple(metric for target, metric in RENDERED_FORMS if target is kind) for kind, _ in RENDERED_FORMS}

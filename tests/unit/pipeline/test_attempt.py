@@ -201,7 +201,7 @@ def scored_slot(band):
 
 @pytest.mark.parametrize("difficulty", [None, 1.0])
 def test_the_scores_of_a_table_are_given_up_when_the_band_cannot_be_reached_with_them(difficulty):
-    """Either no fresh design was in the band, or all were too hard at the easy end."""
+    """Designs fail for another reason (None), or each one is too hard, however easy it is made."""
     search, designs = SlotSearch(scored_slot(Band.EASY), 0), list[Attempt]()
     while all(one.has_scores for one in designs):
         designs.append(search.next_attempt())
