@@ -11,7 +11,7 @@ from sandmill.calibrate.adversary.bank import bank_of
 from sandmill.calibrate.adversary.sparse import average_models
 from sandmill.calibrate.solvers import greedy
 from sandmill.calibrate.solvers.designs import Design
-from sandmill.calibrate.solvers.features import training_features
+from sandmill.calibrate.solvers.features import FeatureRows, training_features
 from sandmill.calibrate.solvers.forests import Forest
 from sandmill.calibrate.solvers.search import all_recipes
 from sandmill.calibrate.solvers.table import Table
@@ -32,15 +32,17 @@ def _grown(monkeypatch: pytest.MonkeyPatch, weights: float) -> list[Any]:
     made = rng.normal(size=(ROWS, CANDIDATES))
     scores = made[:, :REAL] @ rng.normal(scale=weights, size=(REAL, 10)) + rng.gumbel(size=(ROWS, 10))
     wanted = np.eye(10)[scores.argmax(axis=1)]
-    monkeypatch.setattr(greedy, "training_features", lambda *_: [made[:, [place]] for place in range(CANDIDATES)])
+    recipes = [("step", place, 0.0) for place in range(CANDIDATES)]
+    places = {recipe: place for place, recipe in enumerate(recipes)}
+    rows = FeatureRows(made.T, np.zeros(CANDIDATES), np.ones(CANDIDATES), places)
+    monkeypatch.setattr(greedy, "training_features", lambda *_: rows)
     table: Any = _Rows()
-    recipes: list[Any] = list(range(CANDIDATES))
     return greedy.grow(Design.empty(table).train, wanted - wanted.mean(axis=0), recipes, table, 0, 16)
 
 
 @pytest.mark.slow
 def test_every_feature_that_moves_some_of_many_classes_is_found(monkeypatch):
-    assert set(range(REAL)) <= set(_grown(monkeypatch, 3.0))
+    assert set(range(REAL)) <= {place for _, place, _ in _grown(monkeypatch, 3.0)}
 
 
 def test_chance_alone_is_seldom_taken_for_a_feature_of_many_classes(monkeypatch):
@@ -52,18 +54,31 @@ def test_a_feature_is_the_same_in_whatever_company_it_is_made(tmp_path: Path):
     table, other = (Table.read(written.folder, written.facts) for _ in range(2))
     recipes = all_recipes(table)
     together = training_features(recipes, table)
-    alone = [training_features([recipe], other)[0] for recipe in reversed(recipes)]
-    assert [part.tobytes() for part in together] == [part.tobytes() for part in reversed(alone)]
+    for recipe in reversed(recipes):
+        alone = training_features([recipe], other)
+        assert (
+            alone.cells[alone.places_of([recipe])].tobytes() == together.cells[together.places_of([recipe])].tobytes()
+        )
 
 
 def test_errors_with_a_candidate_are_those_after_it_is_added():
     rng = np.random.default_rng(3)
-    base, wanted, leads, partners = (rng.normal(size=(60, count)) for count in (4, 3, 9, 9))
-    search = greedy.Search(base, wanted - wanted.mean(axis=0), leads, partners)
-    for candidate in (2, 7):
+    base, wanted, leads, partners = (rng.normal(size=(60, count)) for count in (4, 3, 9, 3))
+    search = greedy.Search(base, wanted - wanted.mean(axis=0), leads.T, partners.T, np.array([1, 2, 7]))
+    for candidate in (2, 4, 7):
         expected = search.errors()[candidate]
         search.add(candidate)
         assert search.error() == pytest.approx(expected)
+
+
+def test_a_narrowed_search_measures_its_candidates_as_before(monkeypatch):
+    monkeypatch.setattr(greedy, "AT_ONCE", 2)
+    rng = np.random.default_rng(3)
+    base, wanted, leads, partners = (rng.normal(size=(60, count)) for count in (4, 3, 9, 3))
+    search = greedy.Search(base, wanted - wanted.mean(axis=0), leads.T, partners.T, np.array([1, 2, 7]))
+    expected, kept = search.errors(), np.array([0, 2, 5, 7])
+    search.narrow(kept)
+    assert search.errors() == pytest.approx(expected[kept])
 
 
 def test_a_search_starts_from_what_a_base_leaves():
@@ -71,7 +86,8 @@ def test_a_search_starts_from_what_a_base_leaves():
     base, wanted, candidates = (rng.normal(size=(50, count)) for count in (6, 2, 5))
     remover = greedy.base_remover(base, wanted)
     error = np.mean(((remover @ wanted) / np.diag(remover)[:, None]) ** 2)
-    assert greedy.Search(base, wanted, candidates, candidates).error() == pytest.approx(error)
+    search = greedy.Search(base, wanted, candidates.T, candidates.T[:0], np.zeros(0, dtype=int))
+    assert search.error() == pytest.approx(error)
 
 
 def table_of(folder: Path, **changes) -> Table:

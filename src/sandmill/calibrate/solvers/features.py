@@ -1,7 +1,8 @@
 """Features that no column shows by itself: ratios, products, waves, steps. Made by recipe, chosen elsewhere."""
 
 from collections.abc import Sequence
-from itertools import combinations
+from dataclasses import dataclass
+from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
@@ -96,70 +97,86 @@ def cross_recipes(table: Table) -> list[Recipe]:
     slopes: list[Recipe] = [
         ("slope", column, float(level)) for level in common for column in range(len(table.kinds.numeric))
     ]
-    pairs = combinations(common, 2)
-    together = [pair for pair in pairs if np.mean(flags[:, pair[0]] * flags[:, pair[1]]) > LEAST_SHARE]
+    shared = flags.T @ flags / len(flags)
+    together = [pair for pair in combinations(common, 2) if shared[pair] > LEAST_SHARE]
     return slopes + [("cross", left, float(right)) for left, right in together]
 
 
-def make_feature(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
-    """Make one feature from numeric columns (standardised for products) or 0/1 categories; a wave has two columns."""
-    kind, column, parameter = recipe
-    if kind == "level":
-        return onehot[:, [column]]
-    if kind == "cross":
-        return onehot[:, [column]] * onehot[:, [int(parameter)]]
-    cells = numbers[:, column]
+@dataclass
+class FeatureRows:
+    """Features of training rows, one in each row of `cells`, standardised; a gap is 0, the mean. It grows on demand."""
+
+    cells: Any
+    middle: Any
+    """Mean of each feature before it was standardised."""
+    spread: Any
+    places: dict[Recipe, int]
+    """Where each recipe's feature lies; the second feature of a wave lies behind the first."""
+
+    def places_of(self, recipes: Sequence[Recipe]) -> Any:
+        """Return the places of all features of some recipes, in their order."""
+        ends = [(self.places[recipe], 2 if recipe[0] == "wave" else 1) for recipe in recipes]
+        return np.array([place for first, size in ends for place in range(first, first + size)], dtype=int)
+
+
+def make_rows(recipes: Sequence[Recipe], table: Table, side: str) -> Any:
+    """Make features of training or test rows, one in each row: those of a kind of recipe at once, in its order."""
+    designs = (raw_numbers(table), standard_numbers(table), levels(table))
+    raw, standard, onehot = (np.ascontiguousarray(getattr(design, side).T) for design in designs)
+    found: list[Any] = [np.zeros((0, len(getattr(table, side))))]
     with np.errstate(divide="ignore", invalid="ignore"):
-        if kind == "number":
-            made = [cells]
-        elif kind == "log":
-            made = [np.log(np.maximum(cells, 1e-9))]
-        elif kind == "ratio":
-            made = [np.log(np.maximum(cells, 1e-9)) - np.log(np.maximum(numbers[:, int(parameter)], 1e-9))]
-        elif kind == "product":
-            made = [cells * numbers[:, int(parameter)]]
-        elif kind == "least":
-            made = [np.minimum(cells, numbers[:, int(parameter)])]
-        elif kind == "slope":
-            made = [cells * onehot[:, int(parameter)]]
-        elif kind == "wave":
-            made = [np.sin(2 * np.pi * cells / parameter), np.cos(2 * np.pi * cells / parameter)]
-        else:
-            made = [np.where(np.isnan(cells), np.nan, cells > parameter)]
-    return np.column_stack(made)
+        for kind, group in groupby(recipes, key=lambda recipe: recipe[0]):
+            _, places, parameters = map(np.array, zip(*group, strict=True))
+            others, numbers = parameters.astype(int), parameters[:, None]
+            match kind:
+                case "level":
+                    made = onehot[places]
+                case "cross":
+                    made = onehot[places] * onehot[others]
+                case "number":
+                    made = raw[places]
+                case "log":
+                    made = np.log(np.maximum(raw[places], 1e-9))
+                case "ratio":
+                    made = np.log(np.maximum(raw[places], 1e-9)) - np.log(np.maximum(raw[others], 1e-9))
+                case "product":
+                    made = standard[places] * standard[others]
+                case "least":
+                    made = np.minimum(standard[places], standard[others])
+                case "slope":
+                    made = standard[places] * onehot[others]
+                case "wave":
+                    turns = 2 * np.pi * raw[places] / numbers
+                    made = np.stack([np.sin(turns), np.cos(turns)], axis=1).reshape(-1, turns.shape[1])
+                case _:
+                    made = np.where(np.isnan(raw[places]), np.nan, raw[places] > numbers)
+            found.append(made)
+    return np.vstack(found)
 
 
-def make_features(recipes: list[Recipe], table: Table) -> list[Design]:
+def make_features(recipes: list[Recipe], table: Table) -> Design:
     """Make features, standardised on the training rows; where an input is missing the feature is 0, its mean."""
-    flags, made = levels(table), []
-    for recipe, (train, middle, spread) in zip(recipes, _on_train(recipes, table), strict=True):
-        cells = make_feature(recipe, source_of(recipe, table).test, flags.test)
-        made.append(Design(train, standardised(cells, middle, spread)))
-    return made
+    rows = training_features(recipes, table)
+    places = rows.places_of(recipes)
+    test = standardised(make_rows(recipes, table, "test").T, rows.middle[places], rows.spread[places])
+    return Design(np.ascontiguousarray(rows.cells[places].T), test)
 
 
-def training_features(recipes: list[Recipe], table: Table) -> list[Any]:
-    """The same for the training rows alone."""
-    return [train for train, _, _ in _on_train(recipes, table)]
-
-
-def _on_train(recipes: list[Recipe], table: Table) -> list[tuple[Any, Any, Any]]:
-    """Features on the training rows, with the mean and the deviation that each had. New ones are made all at once."""
-    new = [recipe for recipe in dict.fromkeys(recipes) if recipe not in table.seen]
+def training_features(recipes: list[Recipe], table: Table) -> FeatureRows:
+    """Return features of the training rows, among them those of some recipes. New ones are made all at once."""
+    empty = FeatureRows(np.zeros((0, len(table.train))), np.zeros(0), np.zeros(0), {})
+    rows = table.cached_features("rows of features", lambda _: empty)
+    new = [recipe for recipe in dict.fromkeys(recipes) if recipe not in rows.places]
     if new:
-        made = [make_feature(recipe, source_of(recipe, table).train, levels(table).train).T for recipe in new]
-        # A feature a row: sums over a row are the same in whatever company it is made.
-        together, edges = np.ascontiguousarray(np.vstack(made)), np.cumsum([len(one) for one in made])[:-1]
-        middle, spread = np.nanmean(together, axis=1), np.maximum(np.nanstd(together, axis=1), 1e-9)
-        scaled = np.nan_to_num((together - middle[:, None]) / spread[:, None])
-        for recipe, *parts in zip(new, *(np.split(part, edges) for part in (scaled, middle, spread)), strict=True):
-            table.seen[recipe] = parts[0].T, parts[1], parts[2]
-    return [table.seen[recipe] for recipe in recipes]
-
-
-def source_of(recipe: Recipe, table: Table) -> Design:
-    """Numbers that a recipe starts from."""
-    return standard_numbers(table) if recipe[0] in SCALED else raw_numbers(table)
+        made = make_rows(new, table, "train")
+        middle, spread = np.nanmean(made, axis=1), np.maximum(np.nanstd(made, axis=1), 1e-9)
+        made -= middle[:, None]
+        made /= spread[:, None]
+        sizes, start = [2 if kind == "wave" else 1 for kind, _, _ in new], len(rows.cells)
+        rows.places |= zip(new, start + np.cumsum([0, *sizes])[:-1], strict=True)
+        rows.cells = np.vstack([rows.cells, np.nan_to_num(made, copy=False)])
+        rows.middle, rows.spread = np.concatenate([rows.middle, middle]), np.concatenate([rows.spread, spread])
+    return rows
 
 
 @once_for_features

@@ -1,5 +1,6 @@
 """Choose features one by one, by the leave-one-out error of ridge, in closed form for all candidates at once."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,20 @@ FEW_RESPONSES = 7
 LATER = 1500
 """Candidates that later steps of a search choose from: the best of the first step. Usual tables have fewer."""
 
+AT_ONCE = 256
+"""Candidates whose errors are worked out at a time."""
+
 
 def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int, most: int) -> list[Recipe]:
     """Add features to a base while the leave-one-out error falls by more than luck would let it."""
     if not recipes:
         return []
-    made = training_features(recipes, table)
-    rows = len(wanted)
-    leads = np.column_stack([feature[:, 0] for feature in made])
-    partners = np.column_stack([feature[:, 1] if feature.shape[1] > 1 else np.zeros(rows) for feature in made])
-    price = 2 * STRICTNESS * _chance(len(recipes), wanted.shape[1]) / rows
-    toll = np.exp(price * np.array([feature.shape[1] for feature in made]) ** 0.5)
-    search, chosen, places = Search(base, wanted, leads, partners), list[int](), np.arange(len(made))
+    made, has_partner = training_features(recipes, table), np.array([recipe[0] == "wave" for recipe in recipes])
+    first = np.array([made.places[recipe] for recipe in recipes])
+    price = 2 * STRICTNESS * _chance(len(recipes), wanted.shape[1]) / len(wanted)
+    toll = np.exp(price * np.where(has_partner, 2, 1) ** 0.5)
+    search = Search(base, wanted, made.cells[first], made.cells[first[has_partner] + 1], np.flatnonzero(has_partner))
+    chosen, places = list[int](), np.arange(len(recipes))
     error = search.error()
     while len(chosen) < min(most, len(recipes)):
         errors = search.errors()
@@ -39,7 +42,7 @@ def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int
         if not chosen and len(places) > LATER:
             places = np.sort(np.argpartition(errors * toll, LATER)[:LATER])
             errors, toll = errors[places], toll[places]
-            search = Search(base, wanted, leads[:, places], partners[:, places])
+            search.narrow(places)
         best = int(np.argmin(errors * toll))
         if errors[best] * toll[best] >= error and len(chosen) >= least:
             break
@@ -82,39 +85,84 @@ class Search:
 
     A remover, see `base_remover`, is a matrix of rows by rows. Its products are kept instead: they follow each choice
     by one column, so that a step takes time in proportion to the rows.
+
+    Args:
+        base: columns that are in from the start.
+        wanted: responses, shape (rows, responses).
+        leads: the first feature of each candidate, shape (candidates, rows).
+        partners: the second feature of each candidate that has two, shape (pairs, rows).
+        pairs: places of these candidates, ascending.
     """
 
-    def __init__(self, base: Any, wanted: Any, leads: Any, partners: Any) -> None:
+    def __init__(self, base: Any, wanted: Any, leads: Any, partners: Any, pairs: Any) -> None:
         left, share = _explained(base, wanted)
-        self._leads, self._partners = leads, partners
-        self._own = 1 - 1 / len(wanted) - (left**2 * share).sum(axis=1, keepdims=True)
-        self._rest = [part - part.mean(axis=0) - (left * share) @ (left.T @ part) for part in (wanted, leads, partners)]
+        self._leads, self._partners, self._pairs = leads, partners, pairs
+        self._own = 1 - 1 / len(wanted) - (left**2 * share).sum(axis=1)
+        self._rest = [
+            part - part.mean(axis=1, keepdims=True) - ((part @ left) * share) @ left.T
+            for part in (wanted.T, leads, partners)
+        ]
 
     def error(self) -> float:
         """Leave-one-out error so far."""
         return float(np.mean((self._rest[0] / self._own) ** 2))
 
     def errors(self) -> Any:
-        """Leave-one-out error after adding each candidate (Sherman-Morrison, the second column after the first)."""
-        residual, first, second = self._rest
-        scale = CANDIDATE_PENALTY + (self._leads * first).sum(axis=0)
-        slope = (self._leads.T @ residual) / scale[:, None]
-        both = (first * self._partners).sum(axis=0)
-        second = second - first * (both / scale)
+        """Leave-one-out error after adding each candidate (Sherman-Morrison, the second feature after the first)."""
+        residual, first, _ = self._rest
+        # A part of the candidates at a time fits into the cache of a processor.
+        parts = [slice(start, start + AT_ONCE) for start in range(0, len(first), AT_ONCE)]
+        found = np.concatenate([self._errors_of_one(self._leads[part], first[part], residual) for part in parts])
+        if len(self._pairs):
+            found[self._pairs] = self._errors_of_two(self._leads[self._pairs], first[self._pairs], residual)
+        return found
+
+    def _errors_of_one(self, leads: Any, first: Any, residual: Any) -> Any:
+        scale, slope = _slopes(leads, first, leads @ residual.T)
+        own = np.maximum(self._own - first**2 / scale, 1e-6)
+        return _mean_square(
+            (target - first * along[:, None]) / own for target, along in zip(residual, slope, strict=True)
+        )
+
+    def _errors_of_two(self, leads: Any, first: Any, residual: Any) -> Any:
+        scale, slope = _slopes(leads, first, leads @ residual.T)
+        both = np.einsum("ij,ij->i", first, self._partners)
+        second = self._rest[2] - first * (both[:, None] / scale)
         own = self._own - first**2 / scale
-        scale = CANDIDATE_PENALTY + (self._partners * second).sum(axis=0)
-        other = (self._partners.T @ residual - both[:, None] * slope) / scale[:, None]
+        scale, other = _slopes(self._partners, second, self._partners @ residual.T - (both * slope).T)
         own = np.maximum(own - second**2 / scale, 1e-6)
-        total = np.zeros(first.shape[1])
-        for column in range(residual.shape[1]):
-            left = residual[:, [column]] - first * slope[:, column] - second * other[:, column]
-            total += ((left / own) ** 2).mean(axis=0)
-        return total / residual.shape[1]
+        return _mean_square(
+            (target - first * along[:, None] - second * across[:, None]) / own
+            for target, along, across in zip(residual, slope, other, strict=True)
+        )
 
     def add(self, candidate: int) -> None:
         """Let a candidate explain its part of everything."""
-        for place, columns in ((1, self._leads), (2, self._partners)):
-            column, carried = columns[:, candidate], self._rest[place][:, [candidate]]
-            scale = CANDIDATE_PENALTY + column @ carried
+        sides = [(self._leads, self._rest[1], candidate)]
+        if candidate in self._pairs:
+            sides.append((self._partners, self._rest[2], int(np.searchsorted(self._pairs, candidate))))
+        for features, rest, place in sides:
+            feature, carried = features[place], rest[place].copy()
+            scale = CANDIDATE_PENALTY + feature @ carried
             self._own = self._own - carried**2 / scale
-            self._rest = [part - carried * (column @ part / scale) for part in self._rest]
+            for part in self._rest:
+                part -= np.outer(part @ feature / scale, carried)
+
+    def narrow(self, places: Any) -> None:
+        """Leave out all candidates but some, whose places ascend."""
+        kept = np.isin(self._pairs, places)
+        self._leads, self._partners = self._leads[places], self._partners[kept]
+        self._rest = [self._rest[0], self._rest[1][places], self._rest[2][kept]]
+        self._pairs = np.searchsorted(places, self._pairs[kept])
+
+
+def _slopes(features: Any, rest: Any, along: Any) -> tuple[Any, Any]:
+    """Return the scale of each feature, shape (features, 1), and its weight for each response."""
+    scale = CANDIDATE_PENALTY + np.einsum("ij,ij->i", features, rest)[:, None]
+    return scale, (along / scale).T
+
+
+def _mean_square(parts: Iterable[Any]) -> Any:
+    """Return the mean square of each candidate over all rows and responses."""
+    squares = [np.einsum("ij,ij->i", part, part) / part.shape[1] for part in parts]
+    return np.mean(squares, axis=0)

@@ -102,7 +102,7 @@ def found_columns(table: Table) -> Design:
 
 def with_features(design: Design, recipes: list[Recipe], table: Table) -> Design:
     """A design with the features of some recipes beside it."""
-    return design.beside(*make_features(recipes, table))
+    return design.beside(make_features(recipes, table)) if recipes else design
 
 
 def auto_process(table: Table) -> Any:
