@@ -97,10 +97,8 @@ def boosting(inputs: Inputs, wanted: Any, sparse: SparseModel) -> Predictor:
     level = wanted.mean(axis=0)
     left, grown = wanted - level, []
     for _ in range(STAGES):
-        bag = (chance.random_sample(len(rows)) < BAGGED).astype(float)
-        tree = grow_tree(
-            rows, np.ascontiguousarray(left), chance, bag, max_depth=3, min_samples_leaf=5, max_features=0.5
-        )
+        bag = chance.random_sample(len(rows)) < BAGGED
+        tree = grow_tree(rows[bag], left[bag], chance, max_depth=3, min_samples_leaf=5, max_features=0.5)
         grown.append(tree)
         left = left - RATE * grown[-1].predict(rows).reshape(left.shape)
 
