@@ -304,21 +304,24 @@ def test_with_readers_reading_must_pay(monkeypatch):
         measured(monkeypatch, Runs(readers_far=4.2, adversary_far=3.5))
 
 
-def test_a_table_that_a_search_over_its_files_wins_is_refused_after_the_own_draw(monkeypatch):
+def test_a_table_that_a_search_over_its_files_wins_is_refused(monkeypatch):
     found = measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5, search_far=3.4))
     assert found.toward == TOWARD_READERS
     assert found.searched < gold_on_pilot(found)
-    other = Runs(readers_far=2.0, adversary_far=3.5)
     with pytest.raises(ItemRejected, match="found_blindly"):
-        measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5, search_far=1.5), other, other)
-    assert not other.asked
+        measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5, search_far=1.5))
 
 
 def test_the_margin_is_the_mean_of_the_draws(monkeypatch):
     found = measured(monkeypatch, Runs(readers_far=4.2, adversary_far=3.5), *[Runs(1.0, 3.5)] * (DRAWS - 1))
     assert found.margin >= LEAST_MARGIN
+    last = Runs(8.0, 3.5)
     with pytest.raises(ItemRejected, match="no_margin"):
-        measured(monkeypatch, Runs(readers_far=3.0, adversary_far=3.5), *[Runs(8.0, 3.5)] * (DRAWS - 1))
+        measured(monkeypatch, Runs(readers_far=3.0, adversary_far=3.5), Runs(8.0, 3.5), last)
+    assert not last.asked, "two draws leave no doubt"
+    with pytest.raises(ItemRejected, match="no_margin"):
+        measured(monkeypatch, Runs(readers_far=3.0, adversary_far=3.5), Runs(readers_far=3.0, adversary_far=3.5), last)
+    assert last.asked
 
 
 def test_a_run_that_fails_on_one_draw_decides_nothing(monkeypatch):
