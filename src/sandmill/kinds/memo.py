@@ -61,6 +61,15 @@ def once_a_file(function: Function) -> Function:
     return _remembering(function, content, _files, MOST_FILES)
 
 
+def once_a_column(function: Function) -> Function:
+    """Compute a function of a column of texts, and of further arguments, once for equal texts."""
+
+    def content(texts: Any) -> Hashable:
+        return _digest(pd.util.hash_pandas_object(texts, index=False, categorize=False).to_numpy().tobytes())
+
+    return _remembering(function, content, _arrays, MOST_ARRAYS)
+
+
 def _remembering(
     function: Function, content: Callable[[Any], Hashable], results: "OrderedDict[Hashable, Any]", most: int
 ) -> Function:
