@@ -17,6 +17,8 @@ from sandmill.scoring.base import Array
 
 MEMBERS = (reader_blend, reader_ensemble, sparse_process)
 """The models of the panel that do best on columns with stated quantities."""
+NO_SHARE = 1e-12
+"""Directions of which a smaller share is explained are left out."""
 
 
 class Judge:
@@ -25,7 +27,10 @@ class Judge:
     def __init__(self, table: Table) -> None:
         self.wanted = np.hstack([responses(part) for part in table.columns()])
         self.rows, self.table = len(self.wanted), table
-        self.remover = base_remover(plain_scaled(table).train, self.wanted)
+        remover = base_remover(plain_scaled(table).train, self.wanted)
+        shares, directions = np.linalg.eigh(np.eye(self.rows) - remover)
+        self.taken = (directions * np.sqrt(np.maximum(shares, 0)))[:, shares > NO_SHARE]
+        """Directions of rows that are explained already, scaled: its product with its transpose is what is removed."""
         self.values = {name: table.train[name].to_numpy(dtype=float) for name in table.kinds.numeric}
 
     def gain(self, feature: Any) -> float:
@@ -35,19 +40,33 @@ class Judge:
             return 0.0
         return float(self.gains(np.where(known, feature, feature[known].mean())[:, None])[0])
 
-    def gains(self, features: Any) -> Any:
-        """The same for many quantities without gaps, shape (rows, quantities)."""
-        left, rest = self.remover @ features, self.remover @ self.wanted
-        size = (features * left).sum(axis=0)
+    @property
+    def rest(self) -> Any:
+        """What is not explained of the target."""
+        return self.wanted - self.taken @ (self.taken.T @ self.wanted)
+
+    def sizes(self, features: Any) -> Any:
+        """Sum of squares of what is not explained of each quantity."""
+        return np.einsum("ij,ij->j", features, features) - ((self.taken.T @ features) ** 2).sum(axis=0)
+
+    def gains(self, features: Any, sizes: Any = None) -> Any:
+        """The same for many quantities without gaps, shape (rows, quantities), whose sizes may be known."""
+        size, rest = self.sizes(features) if sizes is None else sizes, self.rest
         along = (features.T @ rest) ** 2 / np.maximum((self.wanted * rest).sum(axis=0), 1e-9)
         shares = np.where(size > 1e-6, 1.0, 0.0)[:, None] * along / np.maximum(size, 1e-9)[:, None]
         return -self.rows / 2 * np.log1p(-np.minimum(shares, 0.99)).mean(axis=1)
 
-    def take(self, feature: Any) -> None:
-        """Add a feature to the plain columns, so that later features are measured beside it too."""
+    def take(self, feature: Any) -> Any:
+        """Add a feature to the plain columns, so that later features are measured beside it too.
+
+        Returns:
+            The direction by which more is explained: the size of a quantity falls by the square of its product with it.
+        """
         column = (feature - feature.mean()) / max(float(feature.std()), 1e-9)
-        carried = self.remover @ column
-        self.remover = self.remover - np.outer(carried, carried) / (CANDIDATE_PENALTY + float(column @ carried))
+        carried = column - self.taken @ (self.taken.T @ column)
+        step = carried / np.sqrt(CANDIDATE_PENALTY + float(column @ carried))
+        self.taken = np.column_stack([self.taken, step])
+        return step
 
     def share_below(self, values: Any, number: float) -> float:
         """Share of the rows with a value up to a number."""
