@@ -234,15 +234,15 @@ def search(files: Files, judge: Judge) -> list[tuple[Any, Any]]:
     return found
 
 
-def shaped(judge: Judge, log_train: Any, log_test: Any) -> Iterator[Family]:
+def shaped(judge: Judge, log_train: Any, on_test: Callable[[int], Any]) -> Iterator[Family]:
     """Quantities as they are, cut, and as distances from a norm."""
-    yield Family.of(judge, log_train, lambda place: log_test[:, place])
+    yield Family.of(judge, log_train, on_test)
     shapes = [np.greater] * len(CUTS) + [lambda cells, at: np.abs(cells - at)] * len(NORMS)
     for at, shape in zip(np.quantile(log_train, CUTS + NORMS, axis=0), shapes, strict=True):
         yield Family.of(
             judge,
             shape(log_train, at) * 1.0,
-            lambda place, at=at, shape=shape: shape(log_test[:, place], at[place]) * 1.0,
+            lambda place, at=at, shape=shape: shape(on_test(place), at[place]) * 1.0,
         )
 
 
@@ -264,7 +264,7 @@ def quotients(judge: Judge) -> list[Family]:
         for row in [np.bincount(places, pattern, minlength=len(names))]
     ]  # fmt: skip
     mixing = np.array(signs).T
-    return list(shaped(judge, train @ mixing, test @ mixing))
+    return list(shaped(judge, train @ mixing, lambda place: test @ mixing[:, place]))
 
 
 def conditions(judge: Judge) -> list[Family]:
@@ -291,26 +291,22 @@ def conditions(judge: Judge) -> list[Family]:
     numbers = [part[list(judge.values)].to_numpy(dtype=float) for part in (table.train, table.test)]
     middle = np.nanmean(numbers[0], axis=0)
     train, test = (np.nan_to_num(part - middle) for part in numbers)
-    flag, effect = (grid.ravel() for grid in np.meshgrid(np.arange(known.shape[1]), np.arange(train.shape[1])))
+    width = known.shape[1]
     inside = Family.of(
-        judge, known[:, flag] * train[:, effect], lambda place: asked[:, flag[place]] * test[:, effect[place]]
+        judge,
+        (train[:, :, None] * known[:, None, :]).reshape(len(train), -1),
+        lambda place: asked[:, place % width] * test[:, place // width],
     )
     top = np.argsort(-judge.gains(inside.train, inside.size))[:KEPT]
-    one, two = (grid.ravel() for grid in np.meshgrid(top, np.arange(known.shape[1])))
-    return [
-        alone,
-        Family.of(
-            judge,
-            known[:, left] * known[:, right],
-            lambda place: asked[:, left[place]] * asked[:, right[place]],
-        ),
-        inside,
-        Family.of(
-            judge,
-            inside.train[:, one] * known[:, two],
-            lambda place: asked[:, flag[one[place]]] * asked[:, two[place]] * test[:, effect[one[place]]],
-        ),
-    ]
+    both = Family.of(
+        judge, known[:, left] * known[:, right], lambda place: asked[:, left[place]] * asked[:, right[place]]
+    )
+    both_inside = Family.of(
+        judge,
+        (known[:, :, None] * inside.train[:, None, top]).reshape(len(train), -1),
+        lambda place: asked[:, place // len(top)] * inside.make(top[place % len(top)]),
+    )
+    return [alone, both, inside, both_inside]
 
 
 def distances(judge: Judge) -> list[Family]:
@@ -323,7 +319,7 @@ def distances(judge: Judge) -> list[Family]:
         for part in (judge.table.train, judge.table.test):
             cells = part[list(names)].fillna(judge.table.train[list(names)].median()).to_numpy(dtype=float)
             sides.append(np.log(np.maximum(great_circle_km(*cells.T), 1e-3))[:, None])
-        made += shaped(judge, *sides)
+        made += shaped(judge, sides[0], lambda place, far=sides[1]: far[:, place])
     return made
 
 
