@@ -124,9 +124,11 @@ class Files:
 
 def blind_v2(table: Table, folder: Path, children: Mapping[str, pl.DataFrame]) -> Callable[[Table], Any]:
     """Search the files of a table, and return a solver: the average of `blind_v1` and of models with what was found."""
-    found, plain = found_tables(Files.read(folder, table.facts, children))
-    if plain.train.equals(table.train) and plain.test.equals(table.test):
-        plain = table  # Nothing was repaired: the fits of `blind_v1` are there already.
+    # Where nothing was repaired, or nothing found, the fits are there already.
+    found, plain = (
+        table if made.train.equals(table.train) and made.test.equals(table.test) else made
+        for made in found_tables(Files.read(folder, table.facts, children))
+    )
     first = blind_v1(plain, children)
 
     def blind_v2(part: Table) -> Any:
