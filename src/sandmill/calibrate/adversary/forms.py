@@ -39,17 +39,12 @@ APART = 1.2
 
 
 class Events(NamedTuple):
-    """A child table of a kind, an amount and an age for each event, and the names of these columns."""
+    """Rows of a child table: whose each is, its kind, an amount and an age."""
 
-    frame: pd.DataFrame
-    kind: str
-    amount: str
-    age: str
-
-    def recent(self, share: float) -> Any:
-        """Flag the events within a share of the time covered."""
-        ages = self.frame[self.age]
-        return ages <= share * (ages.max() + 1)
+    owner: Any
+    kind: Any
+    amount: Any
+    age: Any
 
 
 class Family(NamedTuple):
@@ -117,8 +112,7 @@ class Files:
             if child.width == 4 and child.columns[0] == self.facts.id_column:
                 key, *names = child.columns
                 if child[names[0]].dtype == pl.String and all(child[name].dtype.is_numeric() for name in names[1:]):
-                    made = {name: child[name].to_numpy() for name in names}
-                    return Events(pd.DataFrame({key: child[key].cast(pl.String).to_numpy(), **made}), *names)
+                    return Events(child[key].cast(pl.String).to_numpy(), *(child[name].to_numpy() for name in names))
         return None
 
 
@@ -208,14 +202,13 @@ def repair_units(files: Files, frames: Sequence[pd.DataFrame]) -> None:
             name, edge = numbers.columns[place], ordered[steps[:, place].argmax() + 1, place] - 1e-9
             apart[name, by] = set(middles.index[middles[name] >= edge])
     for name, by in filter(apart.get, product(numbers, files.levels)):
-        inside = both[by].astype(str).isin(apart[name, by])
-        low_cells, high_cells = scaled[name][~inside], scaled[name][inside]
-        slope = 1.0 if is_positive[name] else low_cells.std() / max(float(high_cells.std()), 1e-9)
-        for frame in frames:
-            mine = np.log(frame[name]) if is_positive[name] else frame[name]
-            moved = (mine - high_cells.median()) * slope + low_cells.median()
-            fixed = mine.where(~frame[by].astype(str).isin(apart[name, by]), moved)
-            frame[f"{name}_by_{by}"] = np.exp(fixed) if is_positive[name] else fixed
+        cells, inside = scaled[name], both[by].astype(str).isin(apart[name, by])
+        low, high = cells[~inside], cells[inside]
+        slope = 1.0 if is_positive[name] else low.std() / max(float(high.std()), 1e-9)
+        moved = cells.mask(inside, (cells - high.median()) * slope + low.median())
+        fixed = (np.exp(moved) if is_positive[name] else moved).to_numpy()
+        for frame, part in zip(frames, np.split(fixed, [len(frames[0])]), strict=True):
+            frame[f"{name}_by_{by}"] = part
 
 
 def search(files: Files, judge: Judge) -> list[tuple[Any, Any]]:
@@ -248,12 +241,17 @@ def shaped(judge: Judge, log_train: Any, on_test: Callable[[int], Any]) -> Itera
         )
 
 
+def filled(table: Table, names: list[str]) -> list[Any]:
+    """Numeric columns of training and test rows, with gaps set to the training median."""
+    middles = table.train[names].median()
+    return [part[names].fillna(middles).to_numpy(dtype=float) for part in (table.train, table.test)]
+
+
 def quotients(judge: Judge) -> list[Family]:
     """Quotients of two to four positive columns."""
     names = [name for name, cells in judge.values.items() if np.nanmin(cells) > 0 and len(np.unique(cells)) > 9]
     names = [name for name in names if not any(name != other and name.endswith(f"_{other}") for other in names)]
-    parts = [frame[names].fillna(judge.table.train[names].median()) for frame in (judge.table.train, judge.table.test)]
-    train, test = (np.log(np.maximum(part.to_numpy(dtype=float), 1e-9)) for part in parts)
+    train, test = (np.log(np.maximum(part, 1e-9)) for part in filled(judge.table, names))
     if len(names) < 2:
         return []
     alone = np.maximum(judge.gains(train), judge.gains(np.abs(train - np.median(train, axis=0))))
@@ -300,28 +298,28 @@ def conditions(judge: Judge) -> list[Family]:
         lambda place: asked[:, place % width] * test[:, place // width],
     )
     top = np.argsort(-judge.gains(inside.train, inside.size))[:KEPT]
-    both = Family.of(
-        judge, known[:, left] * known[:, right], lambda place: asked[:, left[place]] * asked[:, right[place]]
-    )
-    both_inside = Family.of(
-        judge,
-        (known[:, :, None] * inside.train[:, None, top]).reshape(len(train), -1),
-        lambda place: asked[:, place // len(top)] * inside.make(top[place % len(top)]),
-    )
-    return [alone, both, inside, both_inside]
+    return [
+        alone,
+        Family.of(
+            judge, known[:, left] * known[:, right], lambda place: asked[:, left[place]] * asked[:, right[place]]
+        ),
+        inside,
+        Family.of(
+            judge,
+            (known[:, :, None] * inside.train[:, None, top]).reshape(len(train), -1),
+            lambda place: asked[:, place // len(top)] * inside.make(top[place % len(top)]),
+        ),
+    ]
 
 
 def distances(judge: Judge) -> list[Family]:
     """Distances between places whose columns are named as latitude and longitude."""
     places = [name[:-4] for name in judge.values if name.endswith("_lat") and f"{name[:-4]}_lon" in judge.values]
     made: list[Family] = []
-    for one, other in combinations(places, 2):
-        names = (f"{one}_lat", f"{one}_lon", f"{other}_lat", f"{other}_lon")
-        sides = []
-        for part in (judge.table.train, judge.table.test):
-            cells = part[list(names)].fillna(judge.table.train[list(names)].median()).to_numpy(dtype=float)
-            sides.append(np.log(np.maximum(great_circle_km(*cells.T), 1e-3))[:, None])
-        made += shaped(judge, sides[0], lambda place, far=sides[1]: far[:, place])
+    for pair in combinations(places, 2):
+        names = [f"{place}_{axis}" for place in pair for axis in ("lat", "lon")]
+        train, test = (np.log(np.maximum(great_circle_km(*cells.T), 1e-3)) for cells in filled(judge.table, names))
+        made += shaped(judge, train[:, None], lambda place, test=test: test)
     return made
 
 
@@ -329,25 +327,23 @@ def summaries(files: Files, judge: Judge) -> list[Family]:
     """Sums, counts, shares and trends of events of one or two kinds in windows, and what `blind_v1` makes of events."""
     if files.events is None:
         return []
-    (frame, kind, amount, _), table = files.events, judge.table
-    key = files.facts.id_column
+    events, table, columns = files.events, judge.table, ([], [])
     plain = child_columns(table, files.children)
     made = [tuple(np.nan_to_num(part) for part in (plain.train, plain.test))] if plain else []
-    columns: list[list[Any]] = [[], []]
-    (owner, owners), (code, kinds) = pd.factorize(frame[key]), pd.factorize(frame[kind], sort=True)
-    amounts, cell = np.nan_to_num(frame[amount].to_numpy(dtype=float)), owner * len(kinds) + code
-    places = [pd.Index(owners).get_indexer(part[key].astype(str)) for part in (table.train, table.test)]
+    (owner, owners), (kind, kinds) = pd.factorize(events.owner), pd.factorize(events.kind, sort=True)
+    amounts, cell = np.nan_to_num(events.amount.astype(float)), owner * len(kinds) + kind
+    ids = (part[files.facts.id_column].astype(str) for part in (table.train, table.test))
+    places = [pd.Index(owners).get_indexer(each) for each in ids]
 
     def totals(mask: Any, weights: Any) -> Any:
         """Sums by owner and kind, and a last row of zeros for rows without events."""
-        some = mask & (owner >= 0) & (code >= 0)
-        sums = np.bincount(cell[some], weights[some], (len(owners) + 1) * len(kinds))
-        return sums.reshape(-1, len(kinds))
+        some = mask & (owner >= 0) & (kind >= 0)
+        return np.bincount(cell[some], weights[some], (len(owners) + 1) * len(kinds)).reshape(-1, len(kinds))
 
     for size, share in product((1, 2), WINDOWS):
-        recent = files.events.recent(share).to_numpy()
+        recent = events.age <= share * (events.age.max() + 1)
         chosen = np.array(list(combinations(range(len(kinds)), size)), dtype=int).reshape(-1, size)
-        grids = totals(recent, amounts), totals(recent, np.ones(len(frame))), totals(~recent, amounts)
+        grids = totals(recent, amounts), totals(recent, np.ones(len(owner))), totals(~recent, amounts)
         for side, place in zip(columns, places, strict=True):
             inside, count, before = (grid[place][:, chosen].sum(axis=2) for grid in grids)
             logs, whole = np.log1p(inside), grids[0][place].sum(axis=1, keepdims=True)

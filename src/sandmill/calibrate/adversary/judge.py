@@ -17,8 +17,6 @@ from sandmill.scoring.base import Array
 
 MEMBERS = (reader_blend, reader_ensemble, sparse_process)
 """The models of the panel that do best on columns with stated quantities."""
-NO_SHARE = 1e-12
-"""Directions of which a smaller share is explained are left out."""
 
 
 class Judge:
@@ -29,8 +27,9 @@ class Judge:
         self.rows, self.table = len(self.wanted), table
         remover = base_remover(plain_scaled(table).train, self.wanted)
         shares, directions = np.linalg.eigh(np.eye(self.rows) - remover)
-        self.taken = (directions * np.sqrt(np.maximum(shares, 0)))[:, shares > NO_SHARE]
-        """Directions of rows that are explained already, scaled: its product with its transpose is what is removed."""
+        self.taken = directions[:, shares > 1e-12] * np.sqrt(shares[shares > 1e-12])
+        """Directions of rows that are explained already; the product with its own transpose is taken from a column."""
+        self.rest = self._left(self.wanted)
         self.values = {name: table.train[name].to_numpy(dtype=float) for name in table.kinds.numeric}
 
     def gain(self, feature: Any) -> float:
@@ -40,19 +39,17 @@ class Judge:
             return 0.0
         return float(self.gains(np.where(known, feature, feature[known].mean())[:, None])[0])
 
-    @property
-    def rest(self) -> Any:
-        """What is not explained of the target."""
-        return self.wanted - self.taken @ (self.taken.T @ self.wanted)
+    def _left(self, columns: Any) -> Any:
+        return columns - self.taken @ (self.taken.T @ columns)
 
     def sizes(self, features: Any) -> Any:
-        """Sum of squares of what is not explained of each quantity."""
+        """Product of each quantity with what is not explained of it."""
         return np.einsum("ij,ij->j", features, features) - ((self.taken.T @ features) ** 2).sum(axis=0)
 
     def gains(self, features: Any, sizes: Any = None) -> Any:
         """The same for many quantities without gaps, shape (rows, quantities), whose sizes may be known."""
-        size, rest = self.sizes(features) if sizes is None else sizes, self.rest
-        along = (features.T @ rest) ** 2 / np.maximum((self.wanted * rest).sum(axis=0), 1e-9)
+        size = self.sizes(features) if sizes is None else sizes
+        along = (features.T @ self.rest) ** 2 / np.maximum((self.wanted * self.rest).sum(axis=0), 1e-9)
         shares = np.where(size > 1e-6, 1.0, 0.0)[:, None] * along / np.maximum(size, 1e-9)[:, None]
         return -self.rows / 2 * np.log1p(-np.minimum(shares, 0.99)).mean(axis=1)
 
@@ -60,12 +57,13 @@ class Judge:
         """Add a feature to the plain columns, so that later features are measured beside it too.
 
         Returns:
-            The direction by which more is explained: the size of a quantity falls by the square of its product with it.
+            A column: the size of a quantity falls by the square of its product with it.
         """
         column = (feature - feature.mean()) / max(float(feature.std()), 1e-9)
-        carried = column - self.taken @ (self.taken.T @ column)
+        carried = self._left(column)
         step = carried / np.sqrt(CANDIDATE_PENALTY + float(column @ carried))
         self.taken = np.column_stack([self.taken, step])
+        self.rest = self._left(self.wanted)
         return step
 
     def share_below(self, values: Any, number: float) -> float:
