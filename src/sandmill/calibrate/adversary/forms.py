@@ -48,14 +48,11 @@ class Events(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Quantities of one form."""
+    """Quantities of one form: columns of training rows, a maker of a column of test rows, and their `Judge.sizes`."""
 
     train: Any
-    """Columns of training rows."""
     make: Callable[[int], Any]
-    """Makes one of them for the test rows."""
     size: Any
-    """Sums of squares that are not explained, see `Judge.sizes`."""
 
     @classmethod
     def of(cls, judge: Judge, train: Any, make: Callable[[int], Any]) -> "Family":
@@ -140,19 +137,15 @@ def found_tables(files: Files) -> tuple[Table, Table]:
     repair_units(files, frames)
     judge = Judge(Table.of(frames[0].copy(), frames[1].copy(), files.facts))
     found = search(files, judge)
+    frames[0] = frames[0].iloc[judge.table.kept].reset_index(drop=True)  # The judge's table lacks copied rows.
     for place, (train, test) in enumerate(found):
-        # The judge's table lacks copied rows; the files' frame keeps them, and they are dropped again.
-        column = np.full(len(frames[0]), np.nan)
-        column[judge.table.kept] = train
-        frames[0][f"found_{place}"], frames[1][f"found_{place}"] = column, test
+        frames[0][f"found_{place}"], frames[1][f"found_{place}"] = train, test
     named = [f"found_{place}" for place in range(len(found))]
     for left, right in paired(judge):
         named.append(f"{left}_and_{right}")
         for frame in frames:
             frame[named[-1]] = frame[left].astype(str) + " " + frame[right].astype(str)
-    frames[0] = frames[0].iloc[judge.table.kept]
-    known, asked = (frame.reset_index(drop=True) for frame in frames)
-    made = Table.of(known, asked, files.facts)
+    made = Table.of(frames[0], frames[1], files.facts)
     made.stated = tuple(named)
     return made, judge.table
 
@@ -232,13 +225,9 @@ def search(files: Files, judge: Judge) -> list[tuple[Any, Any]]:
 def shaped(judge: Judge, log_train: Any, on_test: Callable[[int], Any]) -> Iterator[Family]:
     """Quantities as they are, cut, and as distances from a norm."""
     yield Family.of(judge, log_train, on_test)
-    shapes = [np.greater] * len(CUTS) + [lambda cells, at: np.abs(cells - at)] * len(NORMS)
+    shapes = [lambda cells, at: (cells > at) * 1.0] * len(CUTS) + [lambda cells, at: np.abs(cells - at)] * len(NORMS)
     for at, shape in zip(np.quantile(log_train, CUTS + NORMS, axis=0), shapes, strict=True):
-        yield Family.of(
-            judge,
-            shape(log_train, at) * 1.0,
-            lambda place, at=at, shape=shape: shape(on_test(place), at[place]) * 1.0,
-        )
+        yield Family.of(judge, shape(log_train, at), lambda place, at=at, shape=shape: shape(on_test(place), at[place]))
 
 
 def filled(table: Table, names: list[str]) -> list[Any]:
@@ -256,14 +245,9 @@ def quotients(judge: Judge) -> list[Family]:
         return []
     alone = np.maximum(judge.gains(train), judge.gains(np.abs(train - np.median(train, axis=0))))
     kept = np.argsort(-alone)[:MOST_POSITIVE]
-    signs = [
-        row
-        for count, patterns in ((2, ((1, -1),)), (3, ((1, 1, -1), (1, -1, 1), (-1, 1, 1))),
-                                (4, ((1, 1, -1, -1), (1, -1, 1, -1), (1, -1, -1, 1))))
-        for places in combinations(kept, count) for pattern in patterns
-        for row in [np.bincount(places, pattern, minlength=len(names))]
-    ]  # fmt: skip
-    mixing = np.array(signs).T
+    signs = ((1, -1), (1, 1, -1), (1, -1, 1), (-1, 1, 1), (1, 1, -1, -1), (1, -1, 1, -1), (1, -1, -1, 1))
+    chosen = ((places, each) for each in signs for places in combinations(kept, len(each)))
+    mixing = np.array([np.bincount(places, each, len(names)) for places, each in chosen]).T
     return list(shaped(judge, train @ mixing, lambda place: test @ mixing[:, place]))
 
 
@@ -271,10 +255,11 @@ def conditions(judge: Judge) -> list[Family]:
     """One or two conditions together, by themselves and as the place where a column counts."""
     table, rest = judge.table, judge.rest
     flags: tuple[list[Any], list[Any]] = ([], [])
-    for name, cells in judge.values.items():
+    numbers = [part[list(judge.values)].to_numpy(dtype=float) for part in (table.train, table.test)]
+    for place, cells in enumerate(numbers[0].T):
         cuts = np.unique(np.nanquantile(cells, PARTS))
-        for side, part in zip(flags, (table.train, table.test), strict=True):
-            column = part[name].to_numpy(dtype=float)[:, None]
+        for side, part in zip(flags, numbers, strict=True):
+            column = part[:, [place]]
             side.append(np.stack([column > cuts, column < cuts], axis=2).reshape(len(column), -1))
     for name in table.kinds.categorical:
         codes, names = pd.factorize(words(table, name)[0], sort=True)
@@ -288,27 +273,17 @@ def conditions(judge: Judge) -> list[Family]:
     alone = Family.of(judge, known, lambda place: asked[:, place])
     first = np.argsort(-judge.gains(known, alone.size), kind="stable")[:MOST_FLAGS]
     left, right = np.array(list(combinations(first, 2))).T
-    numbers = [part[list(judge.values)].to_numpy(dtype=float) for part in (table.train, table.test)]
     middle = np.nanmean(numbers[0], axis=0)
     train, test = (np.nan_to_num(part - middle) for part in numbers)
-    width = known.shape[1]
-    inside = Family.of(
-        judge,
-        (train[:, :, None] * known[:, None, :]).reshape(len(train), -1),
-        lambda place: asked[:, place % width] * test[:, place // width],
-    )
-    top = np.argsort(-judge.gains(inside.train, inside.size))[:KEPT]
+    width, effects = known.shape[1], (train[:, :, None] * known[:, None, :]).reshape(len(train), -1)
+    inside = Family.of(judge, effects, lambda at: asked[:, at % width] * test[:, at // width])
+    top = np.argsort(-judge.gains(effects, inside.size))[:KEPT]
+    narrow = (known[:, :, None] * effects[:, None, top]).reshape(len(train), -1)
     return [
         alone,
-        Family.of(
-            judge, known[:, left] * known[:, right], lambda place: asked[:, left[place]] * asked[:, right[place]]
-        ),
+        Family.of(judge, known[:, left] * known[:, right], lambda at: asked[:, left[at]] * asked[:, right[at]]),
         inside,
-        Family.of(
-            judge,
-            (known[:, :, None] * inside.train[:, None, top]).reshape(len(train), -1),
-            lambda place: asked[:, place // len(top)] * inside.make(top[place % len(top)]),
-        ),
+        Family.of(judge, narrow, lambda at: asked[:, at // len(top)] * inside.make(top[at % len(top)])),
     ]
 
 

@@ -54,11 +54,7 @@ class Judge:
         return -self.rows / 2 * np.log1p(-np.minimum(shares, 0.99)).mean(axis=1)
 
     def take(self, feature: Any) -> Any:
-        """Add a feature to the plain columns, so that later features are measured beside it too.
-
-        Returns:
-            A column: the size of a quantity falls by the square of its product with it.
-        """
+        """Measure later features beside this one too. Sizes fall by their squared products with the returned column."""
         column = (feature - feature.mean()) / max(float(feature.std()), 1e-9)
         carried = self._left(column)
         step = carried / np.sqrt(CANDIDATE_PENALTY + float(column @ carried))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dgemm, dger
+from scipy.linalg.blas import dgemm, dger, dtrmm
 
 SLOTS = 12
 """Most features of one model."""
@@ -19,6 +19,8 @@ AMPLITUDES = (0.0, 0.05, 0.2, 0.8, 3.2)
 """Prior variances of the weights of a block of columns, likewise. Each sample draws one for each block."""
 NARROWED_AFTER, KEPT = 2, 2000
 """Passes over all features, and how many of them later passes choose from: those that are likeliest by then."""
+MANY = 0.65
+"""Changes of more directions than this share of the rows take longer than to start anew from the whole matrix."""
 LEAST_REST = 1e-9
 """Least sum of squares of a response."""
 LEVEL = 10.0
@@ -81,13 +83,8 @@ class FeatureSampler:
         # The matrix is symmetric: its transpose has the order that BLAS changes in place.
         self.inverse = dger(-scale, carried, carried, a=self.inverse.T, overwrite_a=True).T
         self.power -= scale * touched**2
-        self.match -= mine[:, None] * (scale * touched)
+        self.match = dger(-scale, touched, mine, a=self.match.T, overwrite_a=True).T
         self.rest = self.rest - scale * mine**2
-
-    def draw_effect(self, features: Sequence[int], chance: float) -> None:
-        """Draw the variance of the weights of the features that are in."""
-        if features:
-            self.effect = self.draw_variance(self.bank[features].T, self.effect, EFFECTS, chance)
 
     def draw_variance(self, columns: Any, now: float, choices: Sequence[float], chance: float) -> float:
         """Draw the variance of some columns' weights from its conditional distribution and take it over."""
@@ -108,21 +105,18 @@ class FeatureSampler:
             self.rest = rest[pick]
         return choices[pick]
 
-    def narrow(self, picks: Any) -> None:
-        """Leave out all features but the picked ones."""
-        self.bank, self.power, self.match = self.bank[picks], self.power[picks], self.match[:, picks]
-
     def catch_up(self) -> None:
         """Update power and match of all features after draws of variances, in one product for all of them."""
         if self.late:
             vectors, shares, sides = zip(*self.late, strict=True)
             turned, share, along = np.hstack(vectors), np.concatenate(shares), np.concatenate(sides)
-            if len(share) < self.rows:
+            if len(share) < MANY * self.rows:
                 touched = self.bank @ turned
                 self.power = self.power - touched**2 @ share
                 self.match = self.match - (along.T * share) @ touched.T
-            else:  # So many columns take longer than the whole matrix.
-                self.power = np.einsum("ij,ij->i", self.bank @ self.inverse, self.bank)
+            else:
+                touched = dtrmm(1.0, np.linalg.cholesky(self.inverse).T, self.bank.T)
+                self.power = np.einsum("ij,ij->j", touched, touched)
                 self.match = (self.inverse @ self.target).T @ self.bank.T
             self.late.clear()
 
@@ -134,7 +128,6 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
     prior, none = log_prior + np.log1p(-EMPTY), np.log(EMPTY)
     slots = [-1] * SLOTS
     picks = np.arange(len(bank))
-    weights, inclusion = np.zeros((len(bank), wanted.shape[1])), np.zeros(len(bank))
     sums: list[Any] = [0.0, 0.0]
     columns = np.hstack([np.ones((len(wanted), 1)), *blocks])
     sizes = [block.shape[1] for block in blocks]
@@ -163,8 +156,11 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
         if is_counted:
             variances = np.concatenate([[LEVEL], np.repeat(chain.amplitudes, sizes)])
             block_weights += variances[:, None] * (columns.T @ (chain.inverse @ chain.target))
-        chain.draw_effect([feature for feature in slots if feature >= 0], chance.random())
+        draw, inside = chance.random(), [feature for feature in slots if feature >= 0]
+        if inside:
+            chain.effect = chain.draw_variance(chain.bank[inside].T, chain.effect, EFFECTS, draw)
     counted = sweeps - WARM_UP
+    weights, inclusion = np.zeros((len(bank), wanted.shape[1])), np.zeros(len(bank))
     weights[picks], inclusion[picks] = sums[0].T, sums[1]
     block_weights /= counted
     return Averaged(chain.mean + block_weights[0], weights / counted, block_weights[1:], inclusion / counted)
@@ -179,5 +175,5 @@ def _narrowed(chain: FeatureSampler, slots: Sequence[int], prior: Any) -> tuple[
     odds = prior + chain.log_odds()
     odds[[feature for feature in slots if feature >= 0]] = np.inf
     picks = np.sort(np.argpartition(-odds, KEPT)[:KEPT])
-    chain.narrow(picks)
+    chain.bank, chain.power, chain.match = chain.bank[picks], chain.power[picks], chain.match[:, picks]
     return picks, [int(np.searchsorted(picks, feature)) if feature >= 0 else -1 for feature in slots], prior[picks]
