@@ -185,7 +185,7 @@ def repair_units(files: Files, frames: Sequence[pd.DataFrame]) -> None:
     scaled = numbers.copy()
     scaled.loc[:, is_positive] = np.log(numbers.loc[:, is_positive])
     apart: dict[tuple[str, str], set[str]] = {}
-    for by in (name for name, count in files.levels.items() if count <= 8):
+    for by in (name for name, count in files.levels.items() if 1 < count <= 8):
         groups = scaled.groupby(both[by].astype(str))
         middles, spread = groups.median(), groups.std().median()
         ordered = np.sort(middles, axis=0)
