@@ -51,11 +51,11 @@ class Family(NamedTuple):
     """Quantities of one form: columns of training rows, a maker of a column of test rows, and their `Judge.sizes`."""
 
     train: Any
-    make: Callable[[int], Any]
+    make: Any
     size: Any
 
     @classmethod
-    def of(cls, judge: Judge, train: Any, make: Callable[[int], Any]) -> "Family":
+    def of(cls, judge: Judge, train: Any, make: Any) -> "Family":
         """Measure quantities."""
         return cls(train, make, judge.sizes(train))
 
@@ -180,7 +180,7 @@ def repair_gaps(files: Files, frames: Sequence[pd.DataFrame]) -> None:
 def repair_units(files: Files, frames: Sequence[pd.DataFrame]) -> None:
     """Bring the cells of some categories to the scale of the others, where two groups of categories lie far apart."""
     both = pd.concat(frames)
-    numbers = both[[name for name in files.values if pd.api.types.is_numeric_dtype(both[name])]].astype(float)
+    numbers: Any = both[[name for name in files.values if pd.api.types.is_numeric_dtype(both[name])]].astype(float)
     is_positive = ~(numbers <= 0).any()
     scaled = numbers.copy()
     scaled.loc[:, is_positive] = np.log(numbers.loc[:, is_positive])
@@ -194,7 +194,7 @@ def repair_units(files: Files, frames: Sequence[pd.DataFrame]) -> None:
         for place in np.flatnonzero(steps.max(axis=0, initial=-np.inf) > least):
             name, edge = numbers.columns[place], ordered[steps[:, place].argmax() + 1, place] - 1e-9
             apart[name, by] = set(middles.index[middles[name] >= edge])
-    for name, by in filter(apart.get, product(numbers, files.levels)):
+    for name, by in (pair for pair in product(numbers, files.levels) if pair in apart):
         cells, inside = scaled[name], both[by].astype(str).isin(apart[name, by])
         low, high = cells[~inside], cells[inside]
         slope = 1.0 if is_positive[name] else low.std() / max(float(high.std()), 1e-9)
@@ -222,10 +222,10 @@ def search(files: Files, judge: Judge) -> list[tuple[Any, Any]]:
     return found
 
 
-def shaped(judge: Judge, log_train: Any, on_test: Callable[[int], Any]) -> Iterator[Family]:
+def shaped(judge: Judge, log_train: Any, on_test: Any) -> Iterator[Family]:
     """Quantities as they are, cut, and as distances from a norm."""
     yield Family.of(judge, log_train, on_test)
-    shapes = [lambda cells, at: (cells > at) * 1.0] * len(CUTS) + [lambda cells, at: np.abs(cells - at)] * len(NORMS)
+    shapes: Any = [lambda part, at: (part > at) * 1.0] * len(CUTS) + [lambda part, at: np.abs(part - at)] * len(NORMS)
     for at, shape in zip(np.quantile(log_train, CUTS + NORMS, axis=0), shapes, strict=True):
         yield Family.of(judge, shape(log_train, at), lambda place, at=at, shape=shape: shape(on_test(place), at[place]))
 
@@ -302,12 +302,13 @@ def summaries(files: Files, judge: Judge) -> list[Family]:
     """Sums, counts, shares and trends of events of one or two kinds in windows, and what `blind_v1` makes of events."""
     if files.events is None:
         return []
-    events, table, columns = files.events, judge.table, ([], [])
+    events, table = files.events, judge.table
+    columns: tuple[list[Any], list[Any]] = ([], [])
     plain = child_columns(table, files.children)
     made = [tuple(np.nan_to_num(part) for part in (plain.train, plain.test))] if plain else []
     (owner, owners), (kind, kinds) = pd.factorize(events.owner), pd.factorize(events.kind, sort=True)
     amounts, cell = np.nan_to_num(events.amount.astype(float)), owner * len(kinds) + kind
-    ids = (part[files.facts.id_column].astype(str) for part in (table.train, table.test))
+    ids = (pd.Index(part[files.facts.id_column].astype(str)) for part in (table.train, table.test))
     places = [pd.Index(owners).get_indexer(each) for each in ids]
 
     def totals(mask: Any, weights: Any) -> Any:
