@@ -113,31 +113,20 @@ def bank_of(table: Table, extra: Design | None = None) -> Bank:
         NothingFound: if no column varies.
     """
     train, test, positive, is_date = sources_of(table, extra)
-    forms = [form for form in forms_of(train, positive, is_date) if len(form)]
-    made, kept, centers, spreads, priors = [], [], [], [], []
-    for form in forms:
+    parts = []
+    for form in (each for each in forms_of(train, positive, is_date) if len(each)):
         cells = cook(form, train)
         center, spread = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
         varies = np.flatnonzero(spread > 1e-9)
-        if not len(varies):
-            continue
-        made.append(standardised(cells[:, varies], center[varies], spread[varies]).T)
-        kept.append(form.take(varies))
-        centers.append(center[varies])
-        spreads.append(spread[varies])
-        priors.append(np.full(len(varies), MASS[form.kind] / len(varies)))
-    if not made:
+        if len(varies):
+            center, spread, prior = center[varies], spread[varies], np.full(len(varies), MASS[form.kind] / len(varies))
+            parts.append((form.take(varies), standardised(cells[:, varies], center, spread).T, center, spread, prior))
+    if not parts:
         raise NothingFound
-    prior = np.concatenate(priors)
-    return Bank(
-        tuple(kept),
-        np.ascontiguousarray(np.vstack(made)),
-        np.concatenate(centers),
-        np.concatenate(spreads),
-        np.log(prior / prior.sum()),
-        train,
-        test,
-    )
+    kept, made, *others = zip(*parts, strict=True)
+    center, spread, prior = map(np.concatenate, others)
+    log_prior = np.log(prior / prior.sum())
+    return Bank(kept, np.ascontiguousarray(np.vstack(made)), center, spread, log_prior, train, test)
 
 
 def sources_of(table: Table, extra: Design | None) -> tuple[Sources, Sources, Any, Any]:
@@ -217,11 +206,7 @@ def form(kind: str, rows: Sequence[tuple[float, ...]]) -> FormFeatures:
 def windows_of(cells: Any) -> list[tuple[float, float]]:
     """Pairs of cuts with at most `WIDEST_WINDOW` tenths between them."""
     cuts = cuts_of(cells)
-    return [
-        (cuts[first], cuts[last])
-        for first in range(len(cuts))
-        for last in range(first + 1, min(first + WIDEST_WINDOW, len(cuts) - 1) + 1)
-    ]
+    return [(low, high) for place, low in enumerate(cuts) for high in cuts[place + 1 : place + 1 + WIDEST_WINDOW]]
 
 
 def waves_of(values: Any, is_date: bool) -> list[tuple[float, float]]:

@@ -195,8 +195,8 @@ def predict_responses(table: Table, extra: Design | None = None) -> tuple[Weighi
 
 def blind_scores(table: Table, extra: Design | None = None) -> Any:
     """Scores of the ensemble for one target column. All columns of a wide target are fitted together, once."""
-    whole = table.whole or table
-    weighing, responses = whole.cached("blind responses", lambda it: predict_responses(it, extra))
+    whole, name = table.whole or table, fit_name("blind responses", is_plain=extra is None)
+    weighing, responses = whole.cached(name, lambda it: predict_responses(it, extra))
     unseen, test = responses[table.place]
     like = weighing.table.columns()[table.place]
     return scores_from(unseen, rescaled(test, table, like), like)

@@ -3,7 +3,6 @@
 A task whose texts state facts must not be won by it: what a search over the files finds need not be read.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,17 +39,25 @@ APART = 1.2
 
 
 class Events(NamedTuple):
-    """A child table of a kind, an amount and an age for each event, and the names of these columns."""
+    """Rows of a child table: whose each is, its kind, an amount and an age."""
 
-    frame: pd.DataFrame
-    kind: str
-    amount: str
-    age: str
+    owner: Any
+    kind: Any
+    amount: Any
+    age: Any
 
-    def recent(self, share: float) -> Any:
-        """Flag the events within a share of the time covered."""
-        ages = self.frame[self.age]
-        return ages <= share * (ages.max() + 1)
+
+class Family(NamedTuple):
+    """Quantities of one form: columns of training rows, a maker of a column of test rows, and their `Judge.sizes`."""
+
+    train: Any
+    make: Any
+    size: Any
+
+    @classmethod
+    def of(cls, judge: Judge, train: Any, make: Any) -> "Family":
+        """Measure quantities."""
+        return cls(train, make, judge.sizes(train))
 
 
 @dataclass
@@ -102,16 +109,17 @@ class Files:
             if child.width == 4 and child.columns[0] == self.facts.id_column:
                 key, *names = child.columns
                 if child[names[0]].dtype == pl.String and all(child[name].dtype.is_numeric() for name in names[1:]):
-                    made = {name: child[name].to_numpy() for name in names}
-                    return Events(pd.DataFrame({key: child[key].cast(pl.String).to_numpy(), **made}), *names)
+                    return Events(child[key].cast(pl.String).to_numpy(), *(child[name].to_numpy() for name in names))
         return None
 
 
 def blind_v2(table: Table, folder: Path, children: Mapping[str, pl.DataFrame]) -> Callable[[Table], Any]:
     """Search the files of a table, and return a solver: the average of `blind_v1` and of models with what was found."""
-    found, plain = found_tables(Files.read(folder, table.facts, children))
-    if plain.train.equals(table.train) and plain.test.equals(table.test):
-        plain = table  # Nothing was repaired: the fits of `blind_v1` are there already.
+    # Where nothing was repaired, or nothing found, the fits are there already.
+    found, plain = (
+        table if made.train.equals(table.train) and made.test.equals(table.test) else made
+        for made in found_tables(Files.read(folder, table.facts, children))
+    )
     first = blind_v1(plain, children)
 
     def blind_v2(part: Table) -> Any:
@@ -129,19 +137,15 @@ def found_tables(files: Files) -> tuple[Table, Table]:
     repair_units(files, frames)
     judge = Judge(Table.of(frames[0].copy(), frames[1].copy(), files.facts))
     found = search(files, judge)
+    frames[0] = frames[0].iloc[judge.table.kept].reset_index(drop=True)  # The judge's table lacks copied rows.
     for place, (train, test) in enumerate(found):
-        # The judge's table lacks copied rows; the files' frame keeps them, and they are dropped again.
-        column = np.full(len(frames[0]), np.nan)
-        column[judge.table.kept] = train
-        frames[0][f"found_{place}"], frames[1][f"found_{place}"] = column, test
+        frames[0][f"found_{place}"], frames[1][f"found_{place}"] = train, test
     named = [f"found_{place}" for place in range(len(found))]
     for left, right in paired(judge):
         named.append(f"{left}_and_{right}")
         for frame in frames:
             frame[named[-1]] = frame[left].astype(str) + " " + frame[right].astype(str)
-    frames[0] = frames[0].iloc[judge.table.kept]
-    known, asked = (frame.reset_index(drop=True) for frame in frames)
-    made = Table.of(known, asked, files.facts)
+    made = Table.of(frames[0], frames[1], files.facts)
     made.stated = tuple(named)
     return made, judge.table
 
@@ -176,167 +180,166 @@ def repair_gaps(files: Files, frames: Sequence[pd.DataFrame]) -> None:
 def repair_units(files: Files, frames: Sequence[pd.DataFrame]) -> None:
     """Bring the cells of some categories to the scale of the others, where two groups of categories lie far apart."""
     both = pd.concat(frames)
-    for name, by in product(files.values, files.levels):
-        if files.levels[by] > 8 or not pd.api.types.is_numeric_dtype(both[name]):
-            continue
-        is_positive = (both[name].dropna() > 0).all()
-        cells = np.log(both[name]) if is_positive else both[name]
-        groups = cells.groupby(both[by].astype(str))
-        middles, spread = groups.median().sort_values(), float(groups.std().median())
-        steps = middles.diff().dropna()
-        if len(steps) and steps.max() > APART * spread and steps.max() > 0.6 * np.ptp(middles):
-            high = set(middles.index[middles >= middles.to_numpy()[int(steps.to_numpy().argmax()) + 1] - 1e-9])
-            inside = both[by].astype(str).isin(high)
-            low_cells, high_cells = cells[~inside], cells[inside]
-            slope = 1.0 if is_positive else low_cells.std() / max(float(high_cells.std()), 1e-9)
-            for frame in frames:
-                mine = np.log(frame[name]) if is_positive else frame[name]
-                moved = (mine - high_cells.median()) * slope + low_cells.median()
-                fixed = mine.where(~frame[by].astype(str).isin(high), moved)
-                frame[f"{name}_by_{by}"] = np.exp(fixed) if is_positive else fixed
+    numbers: Any = both[[name for name in files.values if pd.api.types.is_numeric_dtype(both[name])]].astype(float)
+    is_positive = ~(numbers <= 0).any()
+    scaled = numbers.copy()
+    scaled.loc[:, is_positive] = np.log(numbers.loc[:, is_positive])
+    apart: dict[tuple[str, str], set[str]] = {}
+    for by in (name for name, count in files.levels.items() if 1 < count <= 8):
+        groups = scaled.groupby(both[by].astype(str))
+        middles, spread = groups.median(), groups.std().median()
+        ordered = np.sort(middles, axis=0)
+        steps = np.diff(ordered, axis=0)
+        least = np.maximum(APART * spread, 0.6 * np.ptp(ordered, axis=0))
+        for place in np.flatnonzero(steps.max(axis=0, initial=-np.inf) > least):
+            name, edge = numbers.columns[place], ordered[steps[:, place].argmax() + 1, place] - 1e-9
+            apart[name, by] = set(middles.index[middles[name] >= edge])
+    for name, by in (pair for pair in product(numbers, files.levels) if pair in apart):
+        cells, inside = scaled[name], both[by].astype(str).isin(apart[name, by])
+        low, high = cells[~inside], cells[inside]
+        slope = 1.0 if is_positive[name] else low.std() / max(float(high.std()), 1e-9)
+        moved = cells.mask(inside, (cells - high.median()) * slope + low.median())
+        fixed = (np.exp(moved) if is_positive[name] else moved).to_numpy()
+        for frame, part in zip(frames, np.split(fixed, [len(frames[0])]), strict=True):
+            frame[f"{name}_by_{by}"] = part
 
 
 def search(files: Files, judge: Judge) -> list[tuple[Any, Any]]:
     """Add quantities one by one while each pays more than chance would. Returns cells of training and test rows."""
-    families = [quotients(judge), conditions(judge), [*distances(judge), *summaries(files, judge)]]
-    count = sum(family[0].shape[1] for part in families for family in part) + 1
+    families = [*quotients(judge), *conditions(judge), *distances(judge), *summaries(files, judge)]
+    least = STRICTNESS * np.log(sum(len(family.size) for family in families) + 1)
     found: list[tuple[Any, Any]] = []
     while len(found) < MOST_FOUND:
-        best = max(
-            ((float(gains.max()), int(gains.argmax()), *family)
-             for part in families for family in part if len(gains := judge.gains(family[0]))),
-            key=lambda item: item[0], default=None,
-        )  # fmt: skip
-        if best is None or best[0] < STRICTNESS * np.log(count):
+        gains = [judge.gains(family.train, family.size) for family in families]
+        tops = [float(each.max(initial=-np.inf)) for each in gains]
+        if max(tops, default=-np.inf) < least:
             break
-        _, place, train, make = best
-        judge.take(train[:, place])
-        found.append((train[:, place], make(place)))
+        best = int(np.argmax(tops))
+        place, (chosen, make, _) = int(gains[best].argmax()), families[best]
+        found.append((chosen[:, place], make(place)))
+        step = judge.take(chosen[:, place])
+        families = [Family(train, make, size - (step @ train) ** 2) for train, make, size in families]
     return found
 
 
-def shaped(log_train: Any, log_test: Any) -> Iterator[tuple[Any, Any]]:
-    """Quantities as they are, cut, and as distances from a norm: columns of training rows and a maker for test rows."""
-    yield log_train, lambda place: log_test[:, place]
-    for quantiles, shape in ((CUTS, np.greater), (NORMS, lambda cells, at: np.abs(cells - at))):
-        for at in np.quantile(log_train, quantiles, axis=0):
-            yield (
-                shape(log_train, at) * 1.0,
-                lambda place, at=at, shape=shape: shape(log_test[:, place], at[place]) * 1.0,
-            )
+def shaped(judge: Judge, log_train: Any, on_test: Any) -> Iterator[Family]:
+    """Quantities as they are, cut, and as distances from a norm."""
+    yield Family.of(judge, log_train, on_test)
+    shapes: Any = [lambda part, at: (part > at) * 1.0] * len(CUTS) + [lambda part, at: np.abs(part - at)] * len(NORMS)
+    for at, shape in zip(np.quantile(log_train, CUTS + NORMS, axis=0), shapes, strict=True):
+        yield Family.of(judge, shape(log_train, at), lambda place, at=at, shape=shape: shape(on_test(place), at[place]))
 
 
-def quotients(judge: Judge) -> list[tuple[Any, Any]]:
+def filled(table: Table, names: list[str]) -> list[Any]:
+    """Numeric columns of training and test rows, with gaps set to the training median."""
+    middles = table.train[names].median()
+    return [part[names].fillna(middles).to_numpy(dtype=float) for part in (table.train, table.test)]
+
+
+def quotients(judge: Judge) -> list[Family]:
     """Quotients of two to four positive columns."""
     names = [name for name, cells in judge.values.items() if np.nanmin(cells) > 0 and len(np.unique(cells)) > 9]
     names = [name for name in names if not any(name != other and name.endswith(f"_{other}") for other in names)]
-    parts = [frame[names].fillna(judge.table.train[names].median()) for frame in (judge.table.train, judge.table.test)]
-    train, test = (np.log(np.maximum(part.to_numpy(dtype=float), 1e-9)) for part in parts)
+    train, test = (np.log(np.maximum(part, 1e-9)) for part in filled(judge.table, names))
     if len(names) < 2:
         return []
     alone = np.maximum(judge.gains(train), judge.gains(np.abs(train - np.median(train, axis=0))))
     kept = np.argsort(-alone)[:MOST_POSITIVE]
-    signs = [
-        row
-        for count, patterns in ((2, ((1, -1),)), (3, ((1, 1, -1), (1, -1, 1), (-1, 1, 1))),
-                                (4, ((1, 1, -1, -1), (1, -1, 1, -1), (1, -1, -1, 1))))
-        for places in combinations(kept, count) for pattern in patterns
-        for row in [np.bincount(places, pattern, minlength=len(names))]
-    ]  # fmt: skip
-    mixing = np.array(signs).T
-    return list(shaped(train @ mixing, test @ mixing))
+    signs = ((1, -1), (1, 1, -1), (1, -1, 1), (-1, 1, 1), (1, 1, -1, -1), (1, -1, 1, -1), (1, -1, -1, 1))
+    chosen = ((places, each) for each in signs for places in combinations(kept, len(each)))
+    mixing = np.array([np.bincount(places, each, len(names)) for places, each in chosen]).T
+    return list(shaped(judge, train @ mixing, lambda place: test @ mixing[:, place]))
 
 
-def conditions(judge: Judge) -> list[tuple[Any, Any]]:
+def conditions(judge: Judge) -> list[Family]:
     """One or two conditions together, by themselves and as the place where a column counts."""
-    table, flags = judge.table, []
-    for name, cells in judge.values.items():
-        for cut in np.unique(np.nanquantile(cells, PARTS)):
-            flags += [tuple(sign * part[name].to_numpy(dtype=float) > sign * cut for part in (table.train, table.test))
-                      for sign in (1, -1)]  # fmt: skip
-    for name in table.kinds.categorical:
-        train, test = words(table, name)
-        means = pd.DataFrame(judge.remover @ judge.wanted).groupby(train).mean()
-        for column in means.columns:
-            order = list(means[column].sort_values().index)
-            for size in range(1, min(len(order), 12)):
-                flags.append(tuple(np.isin(part, order[:size]) for part in (train, test)))
-    known, asked = (np.column_stack([flag[side] for flag in flags]) * 1.0 for side in (0, 1))
-    first = np.argsort(-judge.gains(known), kind="stable")[:MOST_FLAGS]
-    left, right = np.array(list(combinations(first, 2))).T
+    table, rest = judge.table, judge.rest
+    flags: tuple[list[Any], list[Any]] = ([], [])
     numbers = [part[list(judge.values)].to_numpy(dtype=float) for part in (table.train, table.test)]
+    for place, cells in enumerate(numbers[0].T):
+        cuts = np.unique(np.nanquantile(cells, PARTS))
+        for side, part in zip(flags, numbers, strict=True):
+            column = part[:, [place]]
+            side.append(np.stack([column > cuts, column < cuts], axis=2).reshape(len(column), -1))
+    for name in table.kinds.categorical:
+        codes, names = pd.factorize(words(table, name)[0], sort=True)
+        sizes = np.arange(1, min(len(names), 12))
+        for response in rest.T:
+            order = np.argsort(np.bincount(codes, response) / np.bincount(codes))
+            ranks = np.append(np.argsort(order), len(names))  # A category that training lacks comes last.
+            for side, cells in zip(flags, words(table, name), strict=True):
+                side.append(ranks[pd.Index(names).get_indexer(cells)][:, None] < sizes)
+    known, asked = (np.hstack(side) * 1.0 for side in flags)
+    alone = Family.of(judge, known, lambda place: asked[:, place])
+    first = np.argsort(-judge.gains(known, alone.size), kind="stable")[:MOST_FLAGS]
+    left, right = np.array(list(combinations(first, 2))).T
     middle = np.nanmean(numbers[0], axis=0)
     train, test = (np.nan_to_num(part - middle) for part in numbers)
-    flag, effect = (grid.ravel() for grid in np.meshgrid(np.arange(known.shape[1]), np.arange(train.shape[1])))
-    singles = judge.gains(known[:, flag] * train[:, effect])
-    top = np.argsort(-singles)[:KEPT]
-    one, two = (grid.ravel() for grid in np.meshgrid(top, np.arange(known.shape[1])))
+    width, effects = known.shape[1], (train[:, :, None] * known[:, None, :]).reshape(len(train), -1)
+    inside = Family.of(judge, effects, lambda at: asked[:, at % width] * test[:, at // width])
+    top = np.argsort(-judge.gains(effects, inside.size))[:KEPT]
+    narrow = (known[:, :, None] * effects[:, None, top]).reshape(len(train), -1)
     return [
-        (known, lambda place: asked[:, place]),
-        (known[:, left] * known[:, right], lambda place: asked[:, left[place]] * asked[:, right[place]]),
-        (known[:, flag] * train[:, effect], lambda place: asked[:, flag[place]] * test[:, effect[place]]),
-        (
-            known[:, flag[one]] * known[:, two] * train[:, effect[one]],
-            lambda place: asked[:, flag[one[place]]] * asked[:, two[place]] * test[:, effect[one[place]]],
-        ),
+        alone,
+        Family.of(judge, known[:, left] * known[:, right], lambda at: asked[:, left[at]] * asked[:, right[at]]),
+        inside,
+        Family.of(judge, narrow, lambda at: asked[:, at // len(top)] * inside.make(top[at % len(top)])),
     ]
 
 
-def distances(judge: Judge) -> list[tuple[Any, Any]]:
+def distances(judge: Judge) -> list[Family]:
     """Distances between places whose columns are named as latitude and longitude."""
     places = [name[:-4] for name in judge.values if name.endswith("_lat") and f"{name[:-4]}_lon" in judge.values]
-    made: list[tuple[Any, Any]] = []
-    for one, other in combinations(places, 2):
-        names = (f"{one}_lat", f"{one}_lon", f"{other}_lat", f"{other}_lon")
-        sides = []
-        for part in (judge.table.train, judge.table.test):
-            cells = part[list(names)].fillna(judge.table.train[list(names)].median()).to_numpy(dtype=float)
-            sides.append(np.log(np.maximum(great_circle_km(*cells.T), 1e-3))[:, None])
-        made += shaped(*sides)
+    made: list[Family] = []
+    for pair in combinations(places, 2):
+        names = [f"{place}_{axis}" for place in pair for axis in ("lat", "lon")]
+        train, test = (np.log(np.maximum(great_circle_km(*cells.T), 1e-3)) for cells in filled(judge.table, names))
+        made += shaped(judge, train[:, None], lambda place, test=test: test)
     return made
 
 
-def summaries(files: Files, judge: Judge) -> list[tuple[Any, Any]]:
+def summaries(files: Files, judge: Judge) -> list[Family]:
     """Sums, counts, shares and trends of events of one or two kinds in windows, and what `blind_v1` makes of events."""
     if files.events is None:
         return []
-    (frame, kind, amount, _), table = files.events, judge.table
-    key = files.facts.id_column
-    ids = [part[key].astype(str) for part in (table.train, table.test)]
+    events, table = files.events, judge.table
+    columns: tuple[list[Any], list[Any]] = ([], [])
     plain = child_columns(table, files.children)
     made = [tuple(np.nan_to_num(part) for part in (plain.train, plain.test))] if plain else []
-    columns: list[list[Any]] = [[], []]
+    (owner, owners), (kind, kinds) = pd.factorize(events.owner), pd.factorize(events.kind, sort=True)
+    amounts, cell = np.nan_to_num(events.amount.astype(float)), owner * len(kinds) + kind
+    ids = (pd.Index(part[files.facts.id_column].astype(str)) for part in (table.train, table.test))
+    places = [pd.Index(owners).get_indexer(each) for each in ids]
 
-    def total(mask: Any, *, count: bool = False) -> list[Any]:
-        some = frame[mask].groupby(key)[amount]
-        sums = some.size() if count else some.sum()
-        return [each.map(sums).fillna(0.0).to_numpy(dtype=float) for each in ids]
+    def totals(mask: Any, weights: Any) -> Any:
+        """Sums by owner and kind, and a last row of zeros for rows without events."""
+        some = mask & (owner >= 0) & (kind >= 0)
+        return np.bincount(cell[some], weights[some], (len(owners) + 1) * len(kinds)).reshape(-1, len(kinds))
 
     for size, share in product((1, 2), WINDOWS):
-        recent = files.events.recent(share)
-        whole = total(recent)
-        for kinds in combinations(sorted(frame[kind].unique()), size):
-            chosen = frame[kind].isin(kinds)
-            inside, count, before = total(chosen & recent), total(chosen & recent, count=True), total(chosen & ~recent)
-            for side in (0, 1):
-                logs = np.log1p(inside[side])
-                columns[side] += [logs, count[side], inside[side] / np.maximum(whole[side], 1e-9)]
-                columns[side] += [logs - np.log1p(before[side])]
-    made.append((np.column_stack(columns[0]), np.column_stack(columns[1])))
-    return [(train, lambda place, test=test: test[:, place]) for train, test in made]
+        recent = events.age <= share * (events.age.max() + 1)
+        chosen = np.array(list(combinations(range(len(kinds)), size)), dtype=int).reshape(-1, size)
+        grids = totals(recent, amounts), totals(recent, np.ones(len(owner))), totals(~recent, amounts)
+        for side, place in zip(columns, places, strict=True):
+            inside, count, before = (grid[place][:, chosen].sum(axis=2) for grid in grids)
+            logs, whole = np.log1p(inside), grids[0][place].sum(axis=1, keepdims=True)
+            parts = [logs, count, inside / np.maximum(whole, 1e-9), logs - np.log1p(before)]
+            side.append(np.stack(parts, axis=2).reshape(len(place), -1))
+    made.append((np.hstack(columns[0]), np.hstack(columns[1])))
+    return [Family.of(judge, train, lambda place, test=test: test[:, place]) for train, test in made]
 
 
 def paired(judge: Judge) -> list[tuple[str, str]]:
     """The pair of categorical columns whose random intercepts foretell unseen rows best, if any does."""
-    table, rest = judge.table, judge.remover @ judge.wanted
+    table, rest = judge.table, judge.rest
+    codes = {name: pd.factorize(words(table, name)[0])[0] for name in table.kinds.categorical}
     best: tuple[float, list[tuple[str, str]]] = (0.04, [])
-    for left, right in combinations(table.kinds.categorical, 2):
-        cells = pd.Series(words(table, left)[0] + " " + words(table, right)[0])
-        sizes = cells.map(cells.value_counts()).to_numpy()
-        if cells.nunique() * 2 > len(cells) or re.match(rf"\w+_{left}$|\w+_{right}$", f"{right} {left}"):
+    for left, right in combinations(codes, 2):
+        cells, pairs = pd.factorize(codes[left] * len(rest) + codes[right])
+        if len(pairs) * 2 > len(cells):
             continue
-        sums = pd.DataFrame(rest).groupby(cells.to_numpy()).transform("sum").to_numpy()
-        unseen = (sums - rest) / (sizes + 2.0)[:, None]
+        sums = np.column_stack([np.bincount(cells, part) for part in rest.T])
+        unseen = (sums[cells] - rest) / (np.bincount(cells) + 2.0)[cells, None]
         gain = 1 - float(((rest - unseen) ** 2).sum() / (rest**2).sum())
         best = max(best, (gain, [(left, right)]), key=lambda item: item[0])
     return best[1]

@@ -40,9 +40,7 @@ def joined(frames: Mapping[str, pl.DataFrame], ids: Sequence[str], id_column: st
         summary = summarise(child, id_column)
         renamed = summary.rename({column: f"{name}: {column}" for column in summary.columns if column != id_column})
         made = made.join(renamed, on=id_column, how="left", maintain_order="left")
-        totals = [
-            column for column in renamed.columns if column.removeprefix(f"{name}: ").startswith(("count", "sum of "))
-        ]
+        totals = [column for column in renamed.columns if column.startswith((f"{name}: count", f"{name}: sum of "))]
         made = made.with_columns(pl.col(totals).fill_null(0.0))
     return made.drop(id_column)
 
@@ -91,14 +89,8 @@ def with_times(child: pl.DataFrame, id_column: str) -> tuple[pl.DataFrame, list[
 
 def clock_of(child: pl.DataFrame, id_column: str) -> list[str]:
     """Name the column that looks like a day number: many whole values that rise within ids or are evenly spread."""
-    whole = [
-        column
-        for column, kind in child.schema.items()
-        if kind.is_numeric()
-        and column != id_column
-        and is_whole(child[column])
-        and child[column].n_unique() > LEAST_DAYS
-    ]
+    numeric = [column for column, kind in child.schema.items() if kind.is_numeric() and column != id_column]
+    whole = [column for column in numeric if is_whole(child[column]) and child[column].n_unique() > LEAST_DAYS]
     rising = [column for column in whole if rises(child, id_column, column)]
     even = [column for column in whole if abs(lean(child[column])) < EVEN]
     return (rising or even)[:1]

@@ -25,7 +25,11 @@ class Judge:
     def __init__(self, table: Table) -> None:
         self.wanted = np.hstack([responses(part) for part in table.columns()])
         self.rows, self.table = len(self.wanted), table
-        self.remover = base_remover(plain_scaled(table).train, self.wanted)
+        remover = base_remover(plain_scaled(table).train, self.wanted)
+        shares, directions = np.linalg.eigh(np.eye(self.rows) - remover)
+        self.taken = directions[:, shares > 1e-12] * np.sqrt(shares[shares > 1e-12])
+        """Directions of rows that are explained already; the product with its own transpose is taken from a column."""
+        self.rest = self._left(self.wanted)
         self.values = {name: table.train[name].to_numpy(dtype=float) for name in table.kinds.numeric}
 
     def gain(self, feature: Any) -> float:
@@ -35,19 +39,28 @@ class Judge:
             return 0.0
         return float(self.gains(np.where(known, feature, feature[known].mean())[:, None])[0])
 
-    def gains(self, features: Any) -> Any:
-        """The same for many quantities without gaps, shape (rows, quantities)."""
-        left, rest = self.remover @ features, self.remover @ self.wanted
-        size = (features * left).sum(axis=0)
-        along = (features.T @ rest) ** 2 / np.maximum((self.wanted * rest).sum(axis=0), 1e-9)
+    def _left(self, columns: Any) -> Any:
+        return columns - self.taken @ (self.taken.T @ columns)
+
+    def sizes(self, features: Any) -> Any:
+        """Product of each quantity with what is not explained of it."""
+        return np.einsum("ij,ij->j", features, features) - ((self.taken.T @ features) ** 2).sum(axis=0)
+
+    def gains(self, features: Any, sizes: Any = None) -> Any:
+        """The same for many quantities without gaps, shape (rows, quantities), whose sizes may be known."""
+        size = self.sizes(features) if sizes is None else sizes
+        along = (features.T @ self.rest) ** 2 / np.maximum((self.wanted * self.rest).sum(axis=0), 1e-9)
         shares = np.where(size > 1e-6, 1.0, 0.0)[:, None] * along / np.maximum(size, 1e-9)[:, None]
         return -self.rows / 2 * np.log1p(-np.minimum(shares, 0.99)).mean(axis=1)
 
-    def take(self, feature: Any) -> None:
-        """Add a feature to the plain columns, so that later features are measured beside it too."""
+    def take(self, feature: Any) -> Any:
+        """Measure later features beside this one too. Sizes fall by their squared products with the returned column."""
         column = (feature - feature.mean()) / max(float(feature.std()), 1e-9)
-        carried = self.remover @ column
-        self.remover = self.remover - np.outer(carried, carried) / (CANDIDATE_PENALTY + float(column @ carried))
+        carried = self._left(column)
+        step = carried / np.sqrt(CANDIDATE_PENALTY + float(column @ carried))
+        self.taken = np.column_stack([self.taken, step])
+        self.rest = self._left(self.wanted)
+        return step
 
     def share_below(self, values: Any, number: float) -> float:
         """Share of the rows with a value up to a number."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import dgemm, dger, dtrmm
 
 SLOTS = 12
 """Most features of one model."""
@@ -19,6 +19,8 @@ AMPLITUDES = (0.0, 0.05, 0.2, 0.8, 3.2)
 """Prior variances of the weights of a block of columns, likewise. Each sample draws one for each block."""
 NARROWED_AFTER, KEPT = 2, 2000
 """Passes over all features, and how many of them later passes choose from: those that are likeliest by then."""
+MANY = 0.65
+"""Changes of more directions than this share of the rows take longer than to start anew from the whole matrix."""
 LEAST_REST = 1e-9
 """Least sum of squares of a response."""
 LEVEL = 10.0
@@ -53,15 +55,15 @@ class FeatureSampler:
         self.mean = wanted.mean(axis=0)
         self.target = wanted - self.mean
         self.rows, self.responses = wanted.shape
-        self.inverse = np.linalg.inv(np.eye(self.rows) + LEVEL)
-        along = bank @ self.inverse
-        self.power = np.einsum("ij,ij->i", along, bank)
-        self.match = along @ self.target
+        self.inverse = np.eye(self.rows) - LEVEL / (1 + LEVEL * self.rows)
         # A response that never changes leaves no rest; the floor keeps its ratios at 1.
-        self.rest = np.maximum(np.einsum("ir,ij,jr->r", self.target, self.inverse, self.target), LEAST_REST)
+        self.rest = np.maximum((self.target * (self.inverse @ self.target)).sum(axis=0), LEAST_REST)
         self.amplitudes = [0.0] * len(blocks)
-        self.late: list[tuple[Any, Any, Any]] = []
-        """Draws of variances that `power` and `match` do not hold yet."""
+        self.power: Any = 0.0
+        self.match: Any = 0.0
+        """Shape (responses, features)."""
+        self.late: list[tuple[Any, Any, Any]] = [(self.inverse, np.zeros(self.rows), np.zeros(wanted.shape))]
+        """Draws of variances that `power` and `match` do not hold yet. At first they hold nothing."""
 
     @property
     def damped(self) -> Any:
@@ -70,8 +72,8 @@ class FeatureSampler:
 
     def log_odds(self) -> Any:
         """Logarithm of the Bayes factor of adding each feature. The noise variance of a response is integrated out."""
-        left = 1 - np.minimum(self.damped[:, None] * self.match**2 / self.rest, 1 - 1e-9)
-        return -self.responses / 2 * np.log1p(self.effect * self.power) - self.rows / 2 * np.log(left).sum(axis=1)
+        left = 1 - np.minimum(self.damped * (self.match**2 / self.rest[:, None]), 1 - 1e-9)
+        return -self.responses / 2 * np.log1p(self.effect * self.power) - self.rows / 2 * np.log(left).sum(axis=0)
 
     def change(self, feature: int, sign: float) -> None:
         """Add a feature, or take it out with sign -1."""
@@ -81,13 +83,8 @@ class FeatureSampler:
         # The matrix is symmetric: its transpose has the order that BLAS changes in place.
         self.inverse = dger(-scale, carried, carried, a=self.inverse.T, overwrite_a=True).T
         self.power -= scale * touched**2
-        self.match -= (scale * touched)[:, None] * mine
+        self.match = dger(-scale, touched, mine, a=self.match.T, overwrite_a=True).T
         self.rest = self.rest - scale * mine**2
-
-    def draw_effect(self, features: Sequence[int], chance: float) -> None:
-        """Draw the variance of the weights of the features that are in."""
-        if features:
-            self.effect = self.draw_variance(self.bank[features].T, self.effect, EFFECTS, chance)
 
     def draw_variance(self, columns: Any, now: float, choices: Sequence[float], chance: float) -> float:
         """Draw the variance of some columns' weights from its conditional distribution and take it over."""
@@ -103,23 +100,24 @@ class FeatureSampler:
         pick = min(int(np.searchsorted(reach, chance * reach[-1], side="right")), len(steps) - 1)
         if abs(steps[pick]) > 1e-12:
             share = steps[pick] / spread[pick]
-            self.inverse = self.inverse - (turned * share) @ turned.T
+            self.inverse = dgemm(-1.0, turned * share, turned, 1.0, self.inverse.T, trans_b=True, overwrite_c=True).T
             self.late.append((turned, share, along))
             self.rest = rest[pick]
         return choices[pick]
-
-    def narrow(self, picks: Any) -> None:
-        """Leave out all features but the picked ones."""
-        self.bank, self.power, self.match = self.bank[picks], self.power[picks], self.match[picks]
 
     def catch_up(self) -> None:
         """Update power and match of all features after draws of variances, in one product for all of them."""
         if self.late:
             vectors, shares, sides = zip(*self.late, strict=True)
             turned, share, along = np.hstack(vectors), np.concatenate(shares), np.concatenate(sides)
-            touched = self.bank @ turned
-            self.power = self.power - touched**2 @ share
-            self.match = self.match - (touched * share) @ along
+            if len(share) < MANY * self.rows:
+                touched = self.bank @ turned
+                self.power = self.power - touched**2 @ share
+                self.match = self.match - (along.T * share) @ touched.T
+            else:
+                touched = dtrmm(1.0, np.linalg.cholesky(self.inverse).T, self.bank.T)
+                self.power = np.einsum("ij,ij->j", touched, touched)
+                self.match = (self.inverse @ self.target).T @ self.bank.T
             self.late.clear()
 
 
@@ -130,7 +128,7 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
     prior, none = log_prior + np.log1p(-EMPTY), np.log(EMPTY)
     slots = [-1] * SLOTS
     picks = np.arange(len(bank))
-    weights, inclusion = np.zeros((len(bank), wanted.shape[1])), np.zeros(len(bank))
+    sums: list[Any] = [0.0, 0.0]
     columns = np.hstack([np.ones((len(wanted), 1)), *blocks])
     sizes = [block.shape[1] for block in blocks]
     block_weights = np.zeros((columns.shape[1], wanted.shape[1]))
@@ -150,8 +148,7 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
             odds = np.exp(odds - top)
             odds /= odds.sum() + np.exp(none - top)
             if is_counted:
-                weights[picks] += (odds * chain.damped)[:, None] * chain.match
-                inclusion[picks] += odds
+                sums = [sums[0] + odds * chain.damped * chain.match, sums[1] + odds]
             reach, draw = odds.cumsum(), chance.random()
             slots[slot] = -1 if draw >= reach[-1] else int(np.searchsorted(reach, draw, side="right"))
             if slots[slot] >= 0:
@@ -159,8 +156,12 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
         if is_counted:
             variances = np.concatenate([[LEVEL], np.repeat(chain.amplitudes, sizes)])
             block_weights += variances[:, None] * (columns.T @ (chain.inverse @ chain.target))
-        chain.draw_effect([feature for feature in slots if feature >= 0], chance.random())
+        draw, inside = chance.random(), [feature for feature in slots if feature >= 0]
+        if inside:
+            chain.effect = chain.draw_variance(chain.bank[inside].T, chain.effect, EFFECTS, draw)
     counted = sweeps - WARM_UP
+    weights, inclusion = np.zeros((len(bank), wanted.shape[1])), np.zeros(len(bank))
+    weights[picks], inclusion[picks] = sums[0].T, sums[1]
     block_weights /= counted
     return Averaged(chain.mean + block_weights[0], weights / counted, block_weights[1:], inclusion / counted)
 
@@ -174,5 +175,5 @@ def _narrowed(chain: FeatureSampler, slots: Sequence[int], prior: Any) -> tuple[
     odds = prior + chain.log_odds()
     odds[[feature for feature in slots if feature >= 0]] = np.inf
     picks = np.sort(np.argpartition(-odds, KEPT)[:KEPT])
-    chain.narrow(picks)
+    chain.bank, chain.power, chain.match = chain.bank[picks], chain.power[picks], chain.match[:, picks]
     return picks, [int(np.searchsorted(picks, feature)) if feature >= 0 else -1 for feature in slots], prior[picks]
