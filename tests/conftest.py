@@ -1,5 +1,6 @@
 """Fixtures that every kind of test may use."""
 
+import gc
 import logging
 import os
 import threading
@@ -41,6 +42,9 @@ FIRST = (
 the other. Flows come first, since other tests read what they build."""
 
 
+gc.set_threshold(100_000, 20, 20)
+"""The usual thresholds made garbage collections a fifth of the time in which tests are collected."""
+
 LADDER = 12
 """Cases that the fast tests run of a test with more; `make test-slow` runs the others."""
 
@@ -62,6 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for number, item in enumerate(cases):
             if len(cases) > LADDER and number not in kept:
                 item.add_marker(pytest.mark.slow)
+    gc.freeze()  # Tests and modules live to the end, so garbage collections need not visit them.
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,10 +8,11 @@ from sandmill.models.base import Band
 from sandmill.models.channel import Medium
 from sandmill.models.columns import Categorical, Column
 from sandmill.models.plan import Slot
-from sandmill.models.seed import SeedTask
+from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.rng import Streams
+from sandmill.seeds import ingest
 
 SECRET = bytes(range(32))
 
@@ -30,6 +31,11 @@ TASKS = (
     (TargetKind.MULTI_TARGET, MetricName.MAE_COLUMNS),
 )
 """A task of every target kind, with the metrics that differ most."""
+
+
+@cache
+def bundled_seeds() -> SeedIntake:
+    return ingest(())
 
 
 def make_seed(

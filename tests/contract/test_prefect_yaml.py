@@ -22,7 +22,7 @@ from sandmill.kinds.table import TABLE
 from sandmill.models.kind import kind_named
 from sandmill.models.request import AuditRequest, BuildRequest, RefreshRequest, RunSettings
 from sandmill.pipeline.plan import plan_build, plan_slots
-from sandmill.seeds import ingest
+from tests.designs import bundled_seeds
 from tests.releases import REPOSITORY
 
 TEXT = (REPOSITORY / "prefect.yaml").read_text()
@@ -79,7 +79,7 @@ def test_the_demo_is_the_one_of_the_makefile():
 
 def test_the_texts_name_the_number_of_tasks_and_kinds_that_the_demo_makes():
     request = BuildRequest.model_validate(DEPLOYMENTS["demo"]["parameters"]["request"])
-    slots = plan_slots(plan_build(request, ingest(())))
+    slots = plan_slots(plan_build(request, bundled_seeds()))
     kinds = {kind_named(slot.seed.structure.kind or TABLE.name).name for slot in slots}
     for name in ("README.md", "Makefile", "prefect.yaml", "docs/operating.md"):
         said = re.findall(r"(\d+) (?:verified )?tasks of (\d+) kinds", (REPOSITORY / name).read_text())

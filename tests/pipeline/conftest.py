@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.settings import PREFECT_SERVER_ANALYTICS_ENABLED, temporary_settings
-from prefect.testing.utilities import prefect_test_harness
 
 from tests.prefect_services import Server, running_server
 
@@ -13,6 +12,8 @@ from tests.prefect_services import Server, running_server
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[SyncPrefectClient]:
     """A server of our own with a fresh database; gives a client of it. Flows that are called run against it."""
+    from prefect.testing.utilities import prefect_test_harness  # Takes a second: only where flows run.
+
     with pytest.MonkeyPatch.context() as environment, temporary_settings({PREFECT_SERVER_ANALYTICS_ENABLED: False}):
         environment.setenv("DO_NOT_TRACK", "1")
         environment.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")

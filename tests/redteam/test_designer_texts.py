@@ -14,8 +14,7 @@ from sandmill.models.english import is_odd
 from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET, with_small_test
+from tests.designs import SECRET, bundled_seeds, with_small_test
 from tests.llm_asking import Scripted, design
 from tests.packages import KINDS, edit_text, make_package
 
@@ -37,7 +36,7 @@ HOSTILE = {
     "an instruction": ("[/INST]", "[/INST]"),
 }
 PLAIN = "Größe über 5 m² → 20 °C, ½ < 3 > 1; ответы, 木材の長さ, naïve, [0, 1], a[i], x < y, #1, *b*, e\u0301"
-KINDS_OF_SEEDS = {kind_of(seed.structure).name: seed for seed in ingest(()).supported}
+KINDS_OF_SEEDS = {kind_of(seed.structure).name: seed for seed in bundled_seeds().supported}
 
 
 def gate(package):

@@ -136,10 +136,10 @@ def test_a_bomb_in_a_table_of_tasks_is_refused(tmp_path, kind, what):
 
 
 MANIFESTS = {
-    "many unknown keys": b"{" + b",".join(b'"%d":1' % number for number in range(1_900_000)) + b"}",
-    "more values than any release has": b'{"parts":[' + b",".join([b"{}"] * 3_000_000) + b"]}",
-    "brackets without end": b'{"parts":' + b"[" * 1_000_000,
-    "no text": b"\xff\xfe" * 1000,
+    "many unknown keys": lambda: b"{" + b",".join(b'"%d":1' % number for number in range(1_900_000)) + b"}",
+    "more values than any release has": lambda: b'{"parts":[' + b",".join([b"{}"] * 3_000_000) + b"]}",
+    "brackets without end": lambda: b'{"parts":' + b"[" * 1_000_000,
+    "no text": lambda: b"\xff\xfe" * 1000,
 }
 
 
@@ -147,7 +147,7 @@ MANIFESTS = {
 @pytest.mark.parametrize("name", MANIFESTS)
 def test_a_manifest_that_is_a_bomb_is_refused(tmp_path, name):
     release = HostileRelease(tmp_path / "releases")
-    (release.folder / "manifest.json").write_bytes(MANIFESTS[name])
+    (release.folder / "manifest.json").write_bytes(MANIFESTS[name]())
     _explode(tmp_path, release, "pull")
 
 

@@ -70,7 +70,7 @@ def moments(values: Floats) -> tuple[Floats, Floats]:
     """Return skewness and excess kurtosis of each row."""
     rest = values - values.mean(axis=-1, keepdims=True)
     sd = np.maximum(rest.std(axis=-1), 1e-12)
-    return (rest**3).mean(axis=-1) / sd**3, (rest**4).mean(axis=-1) / sd**4 - 3
+    return (rest**2 * rest).mean(axis=-1) / sd**3, ((rest**2) ** 2).mean(axis=-1) / sd**4 - 3
 
 
 def _fitted_shape(skew: float, kurtosis: float, spike: float) -> Floats:

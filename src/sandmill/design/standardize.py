@@ -119,7 +119,7 @@ def _six_digits(number: float) -> float:
 
 def _fit_softmax(eta: Floats, shares: Floats) -> Floats:
     """Fit class intercepts by iterative proportional fitting."""
-    intercepts = np.zeros(len(shares))
+    intercepts, scores = np.zeros(len(shares)), np.ascontiguousarray(eta.T)
     for _ in range(_ITERATIONS):
-        intercepts += np.log(shares) - np.log(softmax(intercepts + eta, axis=1).mean(axis=0))
+        intercepts += np.log(shares) - np.log(softmax(intercepts[:, None] + scores, axis=0).mean(axis=1))
     return np.asarray(intercepts - intercepts.mean())

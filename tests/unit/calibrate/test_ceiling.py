@@ -20,13 +20,12 @@ from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
-from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, bundled_seeds
 
 
 def _drawn(kind):
     """Return a small pilot of a kind, and the package with the same training rows."""
-    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind)
+    seed = next(seed for seed in bundled_seeds().supported if seed.structure.kind == kind)
     spec = design_task(Slot(number=1, seed=seed, band=Band.MEDIUM), Streams(SECRET, "plan").child("slot 1"), 0.3)
     spec = spec.model_copy(update={"sizes": Sizes(train=60, feedback=100, final=100)})
     pilot = draw_pilot(spec, SECRET, rows=150)

@@ -21,8 +21,7 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Slot
 from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, bundled_seeds
 from tests.hinted_designs import hinted, hinted_at, small_rendered, small_rendered_at
 from tests.packages import KINDS, edit_text, make_package
 
@@ -149,7 +148,7 @@ STEP = 0.618034
 
 def texts(per_seed):
     """Yield description and data dictionary of designs of all bundled seeds, over all domains, without rows."""
-    seeds = ingest(()).supported
+    seeds = bundled_seeds().supported
     for number in range(per_seed * len(seeds)):
         slot = Slot(number=number, seed=seeds[number % len(seeds)], band=Band.HARD, place=STEP * number % 1)
         spec = design_task(slot, Streams(SECRET, f"prose {number}"), (0.2, 0.6, 0.9)[number % 3])

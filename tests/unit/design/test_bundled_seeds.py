@@ -15,15 +15,14 @@ from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
 from sandmill.scoring.submission import parse_submission
-from sandmill.seeds import ingest
-from tests.designs import SECRET, with_small_test
+from tests.designs import SECRET, bundled_seeds, with_small_test
 
 HARDNESS = (0.0, 0.5, 1.0)
 
 
 @cache
 def seeds():
-    return ingest(()).supported
+    return bundled_seeds().supported
 
 
 @cache

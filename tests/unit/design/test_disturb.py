@@ -15,8 +15,7 @@ from sandmill.models.motifs import Curve, Linear, columns_of
 from sandmill.models.plan import Slot as PlanSlot
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, bundled_seeds
 
 HARDNESS = (0.0, 0.5, 1.0)
 PASSAGES = TextChannel(
@@ -39,7 +38,7 @@ PASSAGES = TextChannel(
 
 def channels_of(kind_name):
     """Channels of one design at each hardness."""
-    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind_name)
+    seed = next(seed for seed in bundled_seeds().supported if seed.structure.kind == kind_name)
     slot = PlanSlot(number=1, seed=seed, band=Band.HARD)
     return [design_task(slot, Streams(SECRET, f"calm {kind_name}"), hardness).channel for hardness in HARDNESS]
 

@@ -33,8 +33,7 @@ from sandmill.models.motifs import (
 from sandmill.models.plan import Slot
 from sandmill.models.structure import ColumnMix, MetricName, Modality, SplitKind, TargetKind
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET, make_seed
+from tests.designs import SECRET, bundled_seeds, make_seed
 from tests.hinted_designs import BINARY, KNOWING, design, hinted, told
 from tests.unit.design.test_grammar import frames
 from tests.unit.design.test_shape import WIDE, structure
@@ -192,7 +191,7 @@ def test_easy_tables_and_medium_ones_of_plain_reading_state_one_plain_fact_that_
 )
 def test_media_state_forms_from_the_band_on_in_which_default_models_can_do_without_them(seed_id, states):
     """By log loss a part of the rule that only texts state makes even medium designs hard."""
-    (seed,) = (seed for seed in ingest(()).supported if seed.id == seed_id)
+    (seed,) = (seed for seed in bundled_seeds().supported if seed.id == seed_id)
     for band, may_state in zip(Band, states, strict=True):
         slots = [Slot(number=number, seed=seed, band=band) for number in range(6)]
         designs = [design_task(slot, Streams(SECRET, f"media {slot.number}"), 0.3) for slot in slots]

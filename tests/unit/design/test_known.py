@@ -29,7 +29,7 @@ def scored(kind, score, columns=WIDE):
     return structure(columns, kind, metric, profile={**profile, **scores})
 
 
-@pytest.mark.parametrize("seen", [0.2, 0.6])
+@pytest.mark.parametrize("seen", [0.2, pytest.param(0.6, marks=pytest.mark.slow)])
 def test_a_linear_model_scores_on_designs_as_on_the_table_of_the_seed(seen):
     for kind in (TargetKind.BINARY, TargetKind.REGRESSION):
         asked, found = scored(kind, seen), []
@@ -79,7 +79,7 @@ def test_without_scores_designs_are_as_known_as_usual():
     assert aim_of(ranks, Band.EASY) is None
 
 
-@pytest.mark.parametrize("wanted", [0.7, 2.0, 4.0])
+@pytest.mark.parametrize("wanted", [0.7, pytest.param(2.0, marks=pytest.mark.slow), 4.0])
 def test_a_target_of_numbers_is_as_skewed_as_that_of_the_seed(wanted):
     asked = scored(TargetKind.REGRESSION, 0.5)
     asked = asked.model_copy(update={"profile": asked.profile.model_copy(update={"target_skew": wanted})})

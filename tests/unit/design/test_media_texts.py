@@ -22,12 +22,11 @@ from sandmill.models.kind import kind_of
 from sandmill.models.motifs import Formula, columns_of
 from sandmill.models.plan import Slot
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, bundled_seeds
 
 SEEDS = {
     kind.name: seed
-    for seed in ingest(()).supported
+    for seed in bundled_seeds().supported
     if (kind := kind_of(seed.structure)) and kind.design and kind.measures
 }
 PLACES = (0.0, 0.3, 0.6, 0.9)

@@ -5,11 +5,11 @@ from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
+from tests.designs import bundled_seeds
 
 
 def token_spec(kind: str, hardness: float) -> TaskSpec:
-    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind)
+    seed = next(seed for seed in bundled_seeds().supported if seed.structure.kind == kind)
     slot = Slot(number=0, seed=seed, band=Band.MEDIUM)
     spec = design_task(slot, Streams(b"secret", "tokens"), hardness)
     return spec.model_copy(update={"sizes": Sizes(train=60, feedback=100, final=150)})

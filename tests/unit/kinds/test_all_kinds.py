@@ -21,8 +21,7 @@ from sandmill.models.kind import kind_of, known_kinds
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, bundled_seeds
 
 KINDS = [kind for kind in known_kinds().values() if kind.channel]
 FAST = {"audio_pairs", "graph_table", "image_archive", "json_rows", "tokens_russian"}
@@ -36,7 +35,7 @@ MOST_LINES = 280
 
 @cache
 def rendered_of(name):
-    seed = next(seed for seed in ingest(()).supported if kind_of(seed.structure).name == name)
+    seed = next(seed for seed in bundled_seeds().supported if kind_of(seed.structure).name == name)
     slot = Slot(number=0, seed=seed, band=Band.HARD, place=0.6)
     spec = design_task(slot, Streams(SECRET, "plan").child(name), 0.3)
     return render(spec.model_copy(update={"sizes": Sizes(train=120, feedback=100, final=100)}), SECRET)

@@ -21,8 +21,7 @@ from sandmill.models.kind import kind_named
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET, columns_of
+from tests.designs import SECRET, bundled_seeds, columns_of
 
 ARCHIVE, PAIRS = (kind_named(name).load("design") for name in ("audio_archive", "audio_pairs"))
 
@@ -34,7 +33,7 @@ LEAST_CLOSE, LEAST_RIGHT = 0.8, 0.85
 
 @cache
 def rendered_task(kind):
-    seed = next(seed for seed in ingest(()).supported if seed.id == SEEDS[kind])
+    seed = next(seed for seed in bundled_seeds().supported if seed.id == SEEDS[kind])
     slot = Slot(number=3, seed=seed, band=Band.HARD)
     spec = design_task(slot, Streams(SECRET, "plan").child(f"slot {kind}"), 0.5)
     return render(spec.model_copy(update={"sizes": Sizes(train=80, feedback=100, final=100)}), SECRET)

@@ -32,8 +32,7 @@ from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET, make_image_spec
+from tests.designs import SECRET, bundled_seeds, make_image_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "pictures"), range(200))
 LATENTS = {"light": np.linspace(0, 1, 200), "colour": np.tile([0.0, 1.0], 100), "coast": np.arange(200) % 4.0}
@@ -263,7 +262,7 @@ def test_a_drop_on_the_lens_blurs_and_leaves_no_dark_blot(scene):
 
 
 def test_what_belongs_to_a_patient_is_one_value_for_all_its_pictures():
-    seed = next(seed for seed in ingest(()).supported if seed.id == "siim-isic-melanoma-classification")
+    seed = next(seed for seed in bundled_seeds().supported if seed.id == "siim-isic-melanoma-classification")
     for place in (0.2, 0.8):
         slot = Slot(number=0, seed=seed, band=Band.HARD, place=place)
         medium, spec = medium_of(slot), design_task(slot, Streams(SECRET, "patients"), 0.3)

@@ -30,8 +30,7 @@ from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission
-from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, bundled_seeds
 
 SERIES = (0, 5, 0, 2, 0, 0, 6, 0)
 SCENES = ("bodies", "layer", "grains")
@@ -68,7 +67,7 @@ def slipped(slips, begins):
 
 @pytest.fixture(scope="module", params=SEEDS)
 def rendered(request):
-    seed = next(one for one in ingest(()).supported if one.id == SEEDS[request.param])
+    seed = next(one for one in bundled_seeds().supported if one.id == SEEDS[request.param])
     spec = design_pages(Slot(number=0, seed=seed, band=Band.MEDIUM), Streams(SECRET, "design"), 0.3)
     return render(spec.model_copy(update={"sizes": Sizes(train=60, feedback=100, final=100)}), SECRET)
 

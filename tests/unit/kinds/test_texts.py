@@ -23,8 +23,7 @@ from sandmill.models.columns import Categorical, Column
 from sandmill.models.kind import kind_named
 from sandmill.models.plan import Slot as PlanSlot
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, bundled_seeds
 
 PASSAGES, COMMENTS, POSTS, REQUESTS = (
     kind_named(name).load("design") for name in ("text", "text_dated", "text_labels", "json_rows")
@@ -190,7 +189,7 @@ def test_readers_read_every_latent_column_back(folder, medium):
 
 @pytest.mark.parametrize("kind", ["text", "text_dated", "text_labels", "json_rows"])
 def test_two_tasks_of_a_kind_share_few_sentences(kind):
-    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind)
+    seed = next(seed for seed in bundled_seeds().supported if seed.structure.kind == kind)
     found = []
     for number in range(6):
         streams = Streams(SECRET, f"{kind} {number}")

@@ -12,7 +12,7 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import plan_round
-from sandmill.seeds import ingest
+from tests.designs import bundled_seeds
 from tests.llm_record import DEMO, NOTE, REQUEST, SOURCE
 from tests.releases import REPOSITORY
 
@@ -39,7 +39,7 @@ def test_every_recording_says_that_it_was_written_by_hand():
 def test_the_demo_replays_into_ten_new_domains(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     settings = RunSettings(root=str(tmp_path), replay=str(DEMO))
-    plan = plan_build(REQUEST, ingest(()))
+    plan = plan_build(REQUEST, bundled_seeds())
     pending = plan_round(plan, [], settings, load_suites(REPOSITORY / "expectations"))
     try:
         (shard,) = design_round(plan, pending, [], settings)

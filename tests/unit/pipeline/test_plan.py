@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
+from functools import cache
 
 import numpy as np
 import pytest
@@ -18,14 +19,14 @@ from sandmill.models.kind import kind_of
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
 from sandmill.models.seed import SeedIntake
+from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.pipeline.band_search import beyond_reach, pair_bands
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out
 from sandmill.pipeline.run import due_slots
-from sandmill.seeds import ingest
 from sandmill.seeds.cards import LITE
 from sandmill.verify.records import held_out_motifs, split_of
-from tests.designs import SECRET, TASKS, make_seed, make_spec
+from tests.designs import SECRET, TASKS, bundled_seeds, make_seed, make_spec
 
 SEEDS = tuple(make_seed(*task) for task in TASKS)
 
@@ -95,7 +96,7 @@ def test_a_shard_key_changes_with_everything_that_decides_its_content():
 
 def test_slots_take_the_shares_of_kinds_that_are_asked_for():
     asked = {"table": 0.66, "text": 0.17, "image_archive": 0.17}
-    slots = plan_slots(plan_build(BuildRequest(name="d", tasks=12, kinds=asked), ingest(())))
+    slots = plan_slots(plan_build(BuildRequest(name="d", tasks=12, kinds=asked), bundled_seeds()))
     assert Counter(kind_of(slot.seed.structure).name for slot in slots) == {"table": 8, "text": 2, "image_archive": 2}
 
 
@@ -120,11 +121,11 @@ def test_the_usual_levels_of_reading_leave_the_fingerprint_of_a_request_and_othe
 
 
 def test_lite_takes_every_structure_of_mle_bench_lite_equally_often():
-    lite = plan_build(BuildRequest(name="d", tasks=44, structures="lite"), ingest(()))
+    lite = plan_build(BuildRequest(name="d", tasks=44, structures="lite"), bundled_seeds())
     assert {seed.id for seed in (*lite.seeds, *lite.unsupported)} == LITE
     counts = Counter(slot.seed.id for slot in plan_slots(lite))
     assert max(counts.values()) - min(counts.values()) <= 1
-    assert lite.fingerprint != plan_build(BuildRequest(name="d", tasks=44), ingest(())).fingerprint
+    assert lite.fingerprint != plan_build(BuildRequest(name="d", tasks=44), bundled_seeds()).fingerprint
     with pytest.raises(ValidationError, match="leave out --seeds"):
         BuildRequest(name="d", structures="lite", seeds=("mine",))
 
@@ -170,15 +171,17 @@ def test_the_mix_stays_and_no_more_is_beyond_reach_than_before(slots):
     assert paired == pair_bands(structures, bands)
 
 
-SPECS = [make_spec(slot=slot, hardness=0.7) for slot in range(60)]
-SPLITS = [split_of(spec, number, "plan", SECRET) for number, spec in enumerate(SPECS)]
+@cache
+def split_specs() -> list[tuple[TaskSpec, str]]:
+    specs = [make_spec(slot=slot, hardness=0.7) for slot in range(40)]
+    return [(spec, split_of(spec, number, "plan", SECRET)) for number, spec in enumerate(specs)]
 
 
 def test_no_task_of_train_or_validation_shows_what_is_held_out():
     (motif,) = held_out_motifs(SECRET)
     assert motif in HIDDEN_KINDS
     domains = defaultdict(set)
-    for spec, split in zip(SPECS, SPLITS, strict=True):
+    for spec, split in split_specs():
         domains[split].add(spec.domain)
         assert split == "held_out_domain" or (motif in spec.mechanism.motif_names) == (split == "held_out_motif")
     others = set().union(*(found for split, found in domains.items() if split != "held_out_domain"))
@@ -186,9 +189,9 @@ def test_no_task_of_train_or_validation_shows_what_is_held_out():
 
 
 def test_hold_outs_are_those_of_the_secret_whatever_the_plan():
-    held = [split for split in SPLITS if split.startswith("held_out")]
+    held = [split for _, split in split_specs() if split.startswith("held_out")]
     assert held
-    for number, (spec, split) in enumerate(zip(SPECS, SPLITS, strict=True)):
+    for number, (spec, split) in enumerate(split_specs()):
         other = split_of(spec, number + 7, "another plan", SECRET)
         assert (other == split) or not (other.startswith("held_out") or split.startswith("held_out"))
     assert len({frozenset(held_out_motifs(bytes([turn]) * 32)) for turn in range(12)}) > 3
@@ -196,9 +199,9 @@ def test_hold_outs_are_those_of_the_secret_whatever_the_plan():
 
 def test_a_share_of_0_holds_out_nothing_and_a_larger_share_holds_out_the_same_domains_and_more():
     held = [
-        {spec.domain for spec in SPECS if split_of(spec, 0, "plan", SECRET, share) == "held_out_domain"}
+        {spec.domain for spec, _ in split_specs() if split_of(spec, 0, "plan", SECRET, share) == "held_out_domain"}
         for share in (0.0, 0.08, 0.5)
     ]
     assert held[0] == set() < held[1] < held[2]
-    splits = {split_of(spec, number, "plan", SECRET, 0.0) for number, spec in enumerate(SPECS)}
+    splits = {split_of(spec, number, "plan", SECRET, 0.0) for number, (spec, _) in enumerate(split_specs())}
     assert splits == {"train", "validation"}

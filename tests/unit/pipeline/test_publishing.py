@@ -18,13 +18,13 @@ from sandmill.pipeline.publishing import (
     summarize_build,
 )
 from sandmill.report.funnel import FunnelCounts
-from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.shards import read_shard, write_shard
 from sandmill.store.versions import list_versions
+from tests.designs import bundled_seeds
 from tests.factories import make_rejection, make_shard_plan, make_slot_report, make_task
 
-PLAN = plan_build(BuildRequest(name="micro", tasks=4), ingest(()))
+PLAN = plan_build(BuildRequest(name="micro", tasks=4), bundled_seeds())
 TRACEBACK = "Traceback (most recent call last):\n  File \"/opt/somewhere.py\", line 1\nKeyError: 'age_years'\n"
 
 
@@ -145,7 +145,7 @@ def test_replicates_of_a_design_cost_once_and_rejected_drafts_cost_too():
     assert row.usd == pytest.approx(0.04)
 
 
-PAIR = plan_build(BuildRequest(name="micro", tasks=2), ingest(()))
+PAIR = plan_build(BuildRequest(name="micro", tasks=2), bundled_seeds())
 
 
 @pytest.fixture

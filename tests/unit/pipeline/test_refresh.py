@@ -14,7 +14,6 @@ from sandmill.pipeline.publishing import KeptTasks, publish_release
 from sandmill.pipeline.refresh import band_rates, keep_for_next, plan_refresh, target_mix
 from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.pipeline.shard import ShardBuild
-from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.secret import release_secret
@@ -27,13 +26,13 @@ from sandmill.store.shards import (
     write_shard,
 )
 from sandmill.store.verify import verify_hashes
-from tests.designs import SECRET
+from tests.designs import SECRET, bundled_seeds
 from tests.factories import make_shard_plan, make_slot_report, make_task
 from tests.publishing import publish_shards
 from tests.unit.pipeline.inline import Scripted
 
 SETTINGS = RunSettings(workers=1)
-PLAN = plan_build(BuildRequest(name="micro", tasks=4, seed=7), ingest(()))
+PLAN = plan_build(BuildRequest(name="micro", tasks=4, seed=7), bundled_seeds())
 IDS = [make_task(number).record.task_id for number in range(4)]
 
 
@@ -177,7 +176,7 @@ TASKS = 12
 
 def build_plan(tasks: int = TASKS, replicates: int = 1) -> BuildPlan:
     request = BuildRequest(name="d", tasks=tasks, mix={Band.HARD: 1.0}, replicates=replicates)
-    return plan_build(request, ingest(()))
+    return plan_build(request, bundled_seeds())
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ class Inline:
 def plan() -> ShardPlan:
     cheap = make_seed(TargetKind.REGRESSION, MetricName.RMSE).model_copy(update=CHEAP)
     seeds = (cheap, make_seed(*UNKNOWN))
-    request = BuildRequest(name="d", tasks=len(seeds), seed=9, mix={"hard": 1.0}, replicates=2)
+    request = BuildRequest(name="d", tasks=len(seeds), seed=11, mix={"hard": 1.0}, replicates=2)
     build = plan_build(request, SeedIntake(supported=seeds))
     named = {"dataset": "r/d", "shard_size": 10, "code": "c", "secret_id": "s"}
     return plan_shards(build, plan_slots(build), **named)[0]

@@ -15,11 +15,10 @@ from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission, read_answers
-from sandmill.seeds import ingest
 from sandmill.seeds.cards import LITE
-from tests.designs import SECRET, with_small_test
+from tests.designs import SECRET, bundled_seeds, with_small_test
 
-SEEDS = {seed.id: seed for seed in ingest(()).supported if seed.id in LITE}
+SEEDS = {seed.id: seed for seed in bundled_seeds().supported if seed.id in LITE}
 FAST = ("aerial-cactus-identification", "detecting-insults-in-social-commentary", "tabular-playground-series-may-2022")
 """Structures of a picture, a text and a table; the slow tests render the others."""
 

@@ -10,8 +10,8 @@ from sandmill.errors import RequestError
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
-from sandmill.seeds import ingest
 from tasks.runners import name_machine, open_runner, runner_problems
+from tests.designs import bundled_seeds
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_workers_elsewhere_need_a_store_a_secret_and_a_server_that_they_reach(cl
 
 
 def test_where_shards_run_changes_no_shard_and_other_code_is_refused(tmp_path):
-    plan = plan_build(BuildRequest(name="micro", tasks=3), ingest(()))
+    plan = plan_build(BuildRequest(name="micro", tasks=3), bundled_seeds())
     settings = RunSettings(root=str(tmp_path), shard_size=2)
     shards = plan_round(plan, [], settings, {})
     on_dask = settings.model_copy(update={"task_runner": "dask:tcp://10.0.0.1:8786", "shard_workers": 3})

@@ -20,8 +20,7 @@ from sandmill.models.motifs import columns_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, TargetKind
 from sandmill.rng import Streams
-from sandmill.seeds import ingest
-from tests.designs import SECRET, TASKS, make_seed, with_small_test
+from tests.designs import SECRET, TASKS, bundled_seeds, make_seed, with_small_test
 from tests.llm_asking import KNOWN, ONE, Scripted, design, make_slot
 
 STREAMS = Streams(SECRET, "slot")
@@ -246,7 +245,7 @@ def test_a_late_answer_keeps_nobody_from_asking():
     assert [one.slot.number for one in _design(First(), len(SLOTS))] == [slot.number for slot in SLOTS]
 
 
-SEEDS = {kind_of(seed.structure).name: seed for seed in ingest(()).supported}
+SEEDS = {kind_of(seed.structure).name: seed for seed in bundled_seeds().supported}
 DRESSED = next(kind for kind, seed in SEEDS.items() if seed.id == "spooky-author-identification")
 NARRATED = sorted(kind for kind, seed in SEEDS.items() if kind_of(seed.structure).media)
 
