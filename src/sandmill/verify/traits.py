@@ -12,8 +12,6 @@ from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import Structure, TargetKind
 from sandmill.seeds.profile import profile_sample
 
-DRAFTED = 100
-"""Test rows of each part of a draft."""
 _TARGETS = frozenset({TargetKind.MULTILABEL, TargetKind.MULTI_TARGET})
 
 
@@ -39,7 +37,7 @@ def traits_of(package: TaskPackage) -> FidelityVector:
 
 def draft(spec: TaskSpec, secret: bytes) -> TaskPackage:
     """Render a design with hardly any test rows, to measure what its training rows show."""
-    few = spec.sizes.model_copy(update={"feedback": DRAFTED, "final": DRAFTED})
+    few = spec.sizes.model_copy(update={"feedback": 100, "final": 100})
     return render(spec.model_copy(update={"sizes": few}), secret).package
 
 
