@@ -14,7 +14,6 @@ from sandmill.calibrate.acceptance import OffBand
 from sandmill.calibrate.stage import Calibrated
 from sandmill.check.seed_gate import check_seed_rows
 from sandmill.design import design_task
-from sandmill.draw import render
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
 from sandmill.models.fidelity import FidelityVector
@@ -27,7 +26,7 @@ from sandmill.pipeline.attempt import AttemptJob, Failed, prove, rejection_of, r
 from sandmill.pipeline.band_search import Miss, SlotSearch, first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.rng import Streams
-from sandmill.verify.traits import traits_of
+from sandmill.verify.traits import draft, traits_of
 
 SECRET = bytes(32)
 
@@ -132,9 +131,7 @@ def _draft(piece: Piece) -> tuple[Made, TaskSpec]:
     slot = piece.slot
     streams = Streams(SECRET, "fidelity").child(f"{slot.seed.id} {slot.number}")
     spec = design_task(slot, streams, first_hardness(slot.structure, slot.band))
-    few = spec.sizes.model_copy(update={"feedback": 100, "final": 100})
-    package = render(spec.model_copy(update={"sizes": few}), SECRET).package
-    return piece.empty().model_copy(update={"traits": traits_of(package)}), spec
+    return piece.empty().model_copy(update={"traits": traits_of(draft(spec, SECRET))}), spec
 
 
 def _fill(piece: Piece) -> tuple[Made, TaskSpec | None]:

@@ -100,17 +100,19 @@ def measure_draws(
     tops = {"informed": _informed_share(pilot, contest, scale), "column": _column_share(pilot, contest, scale)}
     toward = toward_readers(pilot.spec)
     shares: dict[str, tuple[float, ...]] = {name: (own[name],) for name in (*names, *apart)}
+    on_own_draw = gold_on_pilot(_deciding(contest, ran, shares, tops, toward))
     for number in range(1, DRAWS):
         _require(_deciding(contest, ran, shares, tops, toward), least_margin, CLEAR_MISS / number)
         drawn = _shares_of(_redrawn(pilot, contest, stated, streams, number), names, scale)
         shares = {name: (*closed, drawn[name]) for name, closed in shares.items() if name in drawn}
     found = _deciding(contest, ran, shares, tops, toward)
     _require(found, least_margin)
-    # Few designs that come so far are found blindly, so the search, which takes long, is the last step.
+    # Few designs that come so far are found blindly, so the search, which takes long, is the last step. It has seen the
+    # own draw alone, and so is the gold that it must not reach.
     search = contest.run_search()
     if search is None or not search.has_run:
         return found
-    require_reading(searched := scale.share(search.prediction), gold_on_pilot(found))
+    require_reading(searched := scale.share(search.prediction), on_own_draw)
     return found.model_copy(update={"searched": round(searched, 6)})
 
 

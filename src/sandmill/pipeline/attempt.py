@@ -2,9 +2,12 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Generic, TypeVar
+
+import numpy as np
 
 from sandmill.calibrate.acceptance import OffBand
 from sandmill.calibrate.rungs import ScoredScript
@@ -14,12 +17,17 @@ from sandmill.design import design_task
 from sandmill.draw import draw_pilot, render
 from sandmill.errors import ItemRejected, boundary
 from sandmill.models.base import Stage
-from sandmill.models.plan import Attempt
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
+from sandmill.pipeline.band_search import first_hardness
 from sandmill.rng import Streams
-from sandmill.verify.traits import fidelity_of
+from sandmill.verify.traits import fidelity_of, score_miss
 from sandmill.verify.verify import describe_ending, prove_reader, trusting_backend, verify_task
+
+CHOICES, NEAR_SCORES = 5, 0.05
+"""Designs among which the one is chosen that misses the scores of a seed's table least, and a miss that is near enough.
+Of 50 first designs, 22 kept the linear score and 23 that of boosting; of the best of four each, 40 and 30."""
 
 
 @dataclass(frozen=True)
@@ -130,4 +138,23 @@ def _design(job: AttemptJob) -> TaskSpec:
         slot = slot.model_copy(update={"place": None})
     name = f"slot {slot.number} round {attempt.round} variant {attempt.variant}"
     streams = Streams(job.secret, job.plan_fingerprint).child(name)
+    if attempt.has_scores and slot.structure.profile and slot.structure.profile.boosting_score is not None:
+        streams = _nearest_to_scores(slot, streams, job.secret)
     return design_task(slot, streams, attempt.hardness, attempt.parent)
+
+
+@lru_cache(256)
+def _nearest_to_scores(slot: Slot, streams: Streams, secret: bytes) -> Streams:
+    """Choose the streams of a design on which models score nearly as on the seed's table.
+
+    Designs of typical hardness are compared, so that a variant has the same streams at every hardness.
+    """
+    nearest, least = streams, np.inf
+    for choice in (streams, *(streams.child(f"choice {number}") for number in range(1, CHOICES))):
+        with suppress(ItemRejected), boundary(Stage.DESIGN):
+            spec = design_task(slot, choice, first_hardness(slot.structure, slot.band))
+            if (miss := score_miss(spec, secret)) < least:
+                nearest, least = choice, miss
+        if least <= NEAR_SCORES:
+            break
+    return nearest

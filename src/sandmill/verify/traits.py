@@ -2,11 +2,13 @@
 
 import polars as pl
 
+from sandmill.draw import render
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.fidelity import Fidelity, FidelityVector, vector_of
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
 from sandmill.models.profile import TableProfile
+from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import Structure, TargetKind
 from sandmill.seeds.profile import profile_sample
 
@@ -31,6 +33,25 @@ def traits_of(package: TaskPackage) -> FidelityVector:
         n_targets=len(facts.submission_columns) if is_wide else 1,
     )
     return vector_of(asked, profile_of(package))
+
+
+def draft(spec: TaskSpec, secret: bytes) -> TaskPackage:
+    """Render a design with hardly any test rows, to measure what its training rows show."""
+    few = spec.sizes.model_copy(update={"feedback": 100, "final": 100})
+    return render(spec.model_copy(update={"sizes": few}), secret).package
+
+
+def score_miss(spec: TaskSpec, secret: bytes) -> float:
+    """Return how far a linear model scores on a table from what it scores on that of its seed, or boosting by half.
+
+    Boosting follows a seed more often by itself than a linear model does.
+    """
+    made, seed = profile_of(draft(spec, secret)), spec.structure.profile
+    if made is None or seed is None:
+        return 0.0
+    found = ((1.0, made.linear_score, seed.linear_score), (0.5, made.boosting_score, seed.boosting_score))
+    known = ((share, one, other) for share, one, other in found if one is not None and other is not None)
+    return max((share * abs(one - other) for share, one, other in known), default=0.0)
 
 
 def profile_of(package: TaskPackage) -> TableProfile | None:

@@ -27,7 +27,7 @@ from sandmill.store.release import load
 from sandmill.store.secret import keep_guards, read_guards, release_secret
 from sandmill.store.shards import write_shard
 from sandmill.verify.records import make_task as record_task
-from sandmill.verify.traits import fidelity_of, traits_of
+from sandmill.verify.traits import fidelity_of, profile_of, score_miss, traits_of
 from tests.designs import SECRET, TASKS, make_rendered, make_seed
 from tests.factories import VERIFICATION, make_shard_plan, make_slot_report, make_task
 from tests.unit.pipeline import proved
@@ -68,6 +68,40 @@ def test_an_attempt_measures_its_task_and_the_record_keeps_it(monkeypatch):
     task = record_task(replace(result, scripts={}), ATTEMPT, VERIFICATION, plan, "c", SECRET)
     assert task.record.lineage.fidelity == result.fidelity
     assert task.record.lineage.fidelity.agreement["target"]
+
+
+def test_designs_of_a_table_follow_the_scores_of_their_seeds_table_at_every_hardness(monkeypatch):
+    """The nearest of a few designs is chosen once, and steered as it is."""
+    scored = PROFILE.model_copy(update={"linear_score": 0.6, "boosting_score": 0.7})
+    structure = ATTEMPT.slot.seed.structure.model_copy(update={"profile": scored})
+    slot = ATTEMPT.slot.model_copy(update={"seed": ATTEMPT.slot.seed.model_copy(update={"structure": structure})})
+    misses, asked = iter([0.4, 0.07, 0.3, 0.2, 0.1]), []
+    monkeypatch.setattr(module, "score_miss", lambda *_: next(misses))
+    monkeypatch.setattr(module, "design_task", lambda _, streams, hardness, *parent: asked.append((streams, hardness)))
+    for hardness in (0.2, 0.8):
+        module._design(replace(JOB, attempt=replace(ATTEMPT, slot=slot, hardness=hardness)))
+    assert next(misses, None) is None
+    own, second, *_, first, steered = [streams for streams, _ in asked]
+    assert second == own.child("choice 1") == first == steered
+    assert [hardness for _, hardness in asked[-2:]] == [0.2, 0.8]
+    module._design(replace(JOB, attempt=replace(ATTEMPT, slot=slot, hardness=0.2, has_scores=False)))
+    assert asked[-1][0] == own
+
+
+@pytest.mark.parametrize("task", TASKS[:2], ids=lambda one: f"{one[0]}-{one[1]}")
+def test_a_design_misses_scores_by_what_models_say_of_its_training_rows(task):
+    package = make_rendered(*task).package
+    found = profile_of(package)
+    near = found.model_copy(update={"boosting_score": found.boosting_score - 0.12, "linear_score": found.linear_score})
+    structure = package.spec.structure.model_copy(update={"profile": near})
+    spec = package.spec.model_copy(update={"structure": structure})
+    assert score_miss(spec, SECRET) == pytest.approx(0.06)
+    assert (
+        score_miss(
+            package.spec.model_copy(update={"structure": structure.model_copy(update={"profile": None})}), SECRET
+        )
+        == 0
+    )
 
 
 def test_a_trait_is_kept_within_its_tolerance():

@@ -55,15 +55,16 @@ class FeatureSampler:
         self.mean = wanted.mean(axis=0)
         self.target = wanted - self.mean
         self.rows, self.responses = wanted.shape
-        self.inverse = np.eye(self.rows) - LEVEL / (1 + LEVEL * self.rows)
+        share = LEVEL / (1 + LEVEL * self.rows)
+        self.inverse = np.eye(self.rows) - share
         # A response that never changes leaves no rest; the floor keeps its ratios at 1.
         self.rest = np.maximum((self.target * (self.inverse @ self.target)).sum(axis=0), LEAST_REST)
         self.amplitudes = [0.0] * len(blocks)
-        self.power: Any = 0.0
-        self.match: Any = 0.0
+        self.power = np.einsum("ij,ij->i", bank, bank) - share * bank.sum(axis=1) ** 2
+        self.match = (self.inverse @ self.target).T @ bank.T
         """Shape (responses, features)."""
-        self.late: list[tuple[Any, Any, Any]] = [(self.inverse, np.zeros(self.rows), np.zeros(wanted.shape))]
-        """Draws of variances that `power` and `match` do not hold yet. At first they hold nothing."""
+        self.late: list[tuple[Any, Any, Any]] = []
+        """Draws of variances that `power` and `match` do not hold yet."""
 
     @property
     def damped(self) -> Any:

@@ -1,6 +1,6 @@
 """Features that no column shows by itself: ratios, products, waves, steps. Made by recipe, chosen elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from typing import Any
@@ -127,31 +127,27 @@ def make_rows(recipes: Sequence[Recipe], table: Table, side: str) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         for kind, group in groupby(recipes, key=lambda recipe: recipe[0]):
             _, places, parameters = map(np.array, zip(*group, strict=True))
-            others, numbers = parameters.astype(int), parameters[:, None]
-            match kind:
-                case "level":
-                    made = onehot[places]
-                case "cross":
-                    made = onehot[places] * onehot[others]
-                case "number":
-                    made = raw[places]
-                case "log":
-                    made = np.log(np.maximum(raw[places], 1e-9))
-                case "ratio":
-                    made = np.log(np.maximum(raw[places], 1e-9)) - np.log(np.maximum(raw[others], 1e-9))
-                case "product":
-                    made = standard[places] * standard[others]
-                case "least":
-                    made = np.minimum(standard[places], standard[others])
-                case "slope":
-                    made = standard[places] * onehot[others]
-                case "wave":
-                    turns = 2 * np.pi * raw[places] / numbers
-                    made = np.stack([np.sin(turns), np.cos(turns)], axis=1).reshape(-1, turns.shape[1])
-                case _:
-                    made = np.where(np.isnan(raw[places]), np.nan, raw[places] > numbers)
-            found.append(made)
+            found.append(_rows_of(kind, places, parameters, raw, standard, onehot))
     return np.vstack(found)
+
+
+def _rows_of(kind: str, places: Any, parameters: Any, raw: Any, standard: Any, onehot: Any) -> Any:
+    others = parameters.astype(int)
+    if kind == "wave":
+        turns = 2 * np.pi * raw[places] / parameters[:, None]
+        return np.stack([np.sin(turns), np.cos(turns)], axis=1).reshape(-1, turns.shape[1])
+    simple: dict[str, Callable[[], Any]] = {
+        "number": lambda: raw[places],
+        "level": lambda: onehot[places],
+        "cross": lambda: onehot[places] * onehot[others],
+        "log": lambda: np.log(np.maximum(raw[places], 1e-9)),
+        "ratio": lambda: np.log(np.maximum(raw[places], 1e-9)) - np.log(np.maximum(raw[others], 1e-9)),
+        "product": lambda: standard[places] * standard[others],
+        "least": lambda: np.minimum(standard[places], standard[others]),
+        "slope": lambda: standard[places] * onehot[others],
+        "step": lambda: np.where(np.isnan(raw[places]), np.nan, raw[places] > parameters[:, None]),
+    }
+    return simple[kind]()
 
 
 def make_features(recipes: list[Recipe], table: Table) -> Design:
