@@ -31,7 +31,7 @@ SEARCH = "blind_v2"
 
 def run_adversary(panel: Panel, child_tables: "Mapping[str, pl.DataFrame] | None" = None) -> PanelRun:
     """Solve a task with the adversary, which is not on the leaderboard. Equal training rows share its fits."""
-    # Adversaries get a cache of their own for test rows, so that the panel's does not grow, but share fitted models.
+    # The copy shares fitted models with the panel. What it computes for test rows is dropped with it, to save memory.
     fresh = panel.with_table(replace(panel.table, made={}, seen=dict(panel.table.seen)))
     with solver_conditions():
         return fresh.run_solver(FROZEN, Tier.SEARCH, lambda: blind_v1(fresh.table, child_tables or {}), "cut_best")

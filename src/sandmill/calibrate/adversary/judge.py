@@ -28,7 +28,7 @@ class Judge:
         remover = base_remover(plain_scaled(table).train, self.wanted)
         shares, directions = np.linalg.eigh(np.eye(self.rows) - remover)
         self.taken = directions[:, shares > 1e-12] * np.sqrt(shares[shares > 1e-12])
-        """Directions of rows that are explained already; the product with its own transpose is taken from a column."""
+        """Matrix T, of shape (rows, directions): `x - T @ (T.T @ x)` is what is not yet explained of a column x."""
         self.rest = self._left(self.wanted)
         self.values = {name: table.train[name].to_numpy(dtype=float) for name in table.kinds.numeric}
 
@@ -47,14 +47,14 @@ class Judge:
         return np.einsum("ij,ij->j", features, features) - ((self.taken.T @ features) ** 2).sum(axis=0)
 
     def gains(self, features: Any, sizes: Any = None) -> Any:
-        """The same for many quantities without gaps, shape (rows, quantities), whose sizes may be known."""
+        """Return the gain of each column of `features`, which have no gaps; `sizes` are theirs, if known."""
         size = self.sizes(features) if sizes is None else sizes
         along = (features.T @ self.rest) ** 2 / np.maximum((self.wanted * self.rest).sum(axis=0), 1e-9)
         shares = np.where(size > 1e-6, 1.0, 0.0)[:, None] * along / np.maximum(size, 1e-9)[:, None]
         return -self.rows / 2 * np.log1p(-np.minimum(shares, 0.99)).mean(axis=1)
 
     def take(self, feature: Any) -> Any:
-        """Measure later features beside this one too. Sizes fall by their squared products with the returned column."""
+        """Count a feature as explained. Each size falls by its feature's squared product with the result."""
         column = (feature - feature.mean()) / max(float(feature.std()), 1e-9)
         carried = self._left(column)
         step = carried / np.sqrt(CANDIDATE_PENALTY + float(column @ carried))

@@ -111,10 +111,10 @@ class FeatureRows:
     """Mean of each feature before it was standardised."""
     spread: Any
     places: dict[Recipe, int]
-    """Where each recipe's feature lies; the second feature of a wave lies behind the first."""
+    """Row of `cells` that holds the feature of each recipe. A wave has two features, in this row and in the next."""
 
     def places_of(self, recipes: Sequence[Recipe]) -> Any:
-        """Return the places of all features of some recipes, in their order."""
+        """Return the rows of `cells` that hold the features of some recipes, in the order of the recipes."""
         ends = [(self.places[recipe], 2 if recipe[0] == "wave" else 1) for recipe in recipes]
         return np.array([place for first, size in ends for place in range(first, first + size)], dtype=int)
 

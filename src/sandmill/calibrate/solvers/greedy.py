@@ -157,7 +157,7 @@ class Search:
 
 
 def _slopes(features: Any, rest: Any, along: Any) -> tuple[Any, Any]:
-    """Return the scale of each feature, shape (features, 1), and its weight for each response."""
+    """Return, for each feature, the divisor of its ridge weights, shape (features, 1), and its weights."""
     scale = CANDIDATE_PENALTY + np.einsum("ij,ij->i", features, rest)[:, None]
     return scale, (along / scale).T
 

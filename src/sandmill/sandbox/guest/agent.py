@@ -65,7 +65,7 @@ def _join_namespaces(init_socket: socket.socket, init: int, setup_socket: socket
     if not uid:
         kernel.enter_namespace(init, kernel.CLONE_NEWUSER)
     init_socket.send(b"joined")
-    # Standard input becomes /dev/null of the run's own root, so that no file of the host stays open.
+    # Standard input reads /dev/null from the file system of the run, so that no file of the host stays open.
     box.replace_stream(0, os.open("/dev/null", os.O_RDONLY))
     box.report_ready(setup_socket, uid)
     box.become_agent(uid)
